@@ -1,0 +1,1 @@
+"""Brain: a self-hosted, multi-tenant server for AI agents."""

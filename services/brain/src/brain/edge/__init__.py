@@ -1,0 +1,1 @@
+"""The HTTP edge. Holds no state; reaches the engine by gRPC only."""

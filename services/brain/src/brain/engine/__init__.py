@@ -1,0 +1,1 @@
+"""The engine: sessions, the agent loop, tool calls and the log, behind gRPC."""

@@ -1,0 +1,1 @@
+"""`pi`, the agent loop: call the model, run the tools it asks for, again."""

@@ -1,0 +1,1 @@
+"""The event log: one row for each durable event, behind one Protocol."""

@@ -1,0 +1,137 @@
+"""What every event log can do. Above: `session`. Below: SQLite or Postgres.
+
+A log is the only thing that outlives a process. One engine owns a session at a time, by an
+epoch; an append by anyone else changes nothing and raises `StaleOwner`.
+"""
+
+from collections.abc import Awaitable, Sequence
+from typing import NamedTuple, Protocol
+
+from msgspec import Raw, Struct
+
+from brain_core.session import SessionConfig, Status
+from brain_core.usage import Usage
+
+PAGE_BYTES = 8 * 1024 * 1024
+"""A page of events ends once it has grown to about this size; one larger event is still whole."""
+
+
+class LogUnavailable(Exception):
+    """The log can't be read or written now. Its message is fit for an operator, not a user."""
+
+
+class StaleOwner(Exception):
+    """Another engine owns the session, or it was deleted, or the caller lost count of it."""
+
+
+class StoredEvent(NamedTuple):
+    """A durable event: its place, its type, and its JSON as `brain_core.events` encoded it."""
+
+    seq: int
+    type: str
+    body: bytes
+
+
+class SessionRecord(Struct, frozen=True):
+    """A session as the log keeps it beside its events, so that listing needs no events.
+
+    `open` is true while there is work in it: a turn runs or a message is queued.
+    Times are RFC 3339 with milliseconds.
+    """
+
+    id: str
+    tenant_id: str
+    harness: str
+    config: SessionConfig
+    metadata: Raw
+    status: Status
+    open: bool
+    created_at: str
+    updated_at: str
+    last_seq: int
+    usage: Usage
+
+
+class Append(Struct, frozen=True):
+    """Events to add, in order and without a gap, and what the session's record says after them.
+
+    The first event's `seq` is one more than the session's `last_seq`, else the append is stale.
+    """
+
+    session_id: str
+    epoch: int
+    events: tuple[StoredEvent, ...]
+    status: Status
+    open: bool
+    updated_at: str
+    usage: Usage
+
+
+class EventPage(NamedTuple):
+    """Events after a point, in order; `has_more` if the log held others when it was read."""
+
+    events: list[StoredEvent]
+    has_more: bool
+
+
+class SessionPage(NamedTuple):
+    """Sessions, newest first; `next_cursor` is None on the last page."""
+
+    sessions: list[SessionRecord]
+    next_cursor: str | None
+
+
+class EventLog(Protocol):
+    """The log. Every method but `append` and `create` only reads, or says what else it does."""
+
+    def create(self, record: SessionRecord, event: StoredEvent) -> Awaitable[int]:
+        """Add a session and its first event, owned by this engine. Gives the epoch.
+
+        Raises: LogUnavailable, and then nothing was added.
+        """
+        ...
+
+    def append(self, append: Append) -> Awaitable[None]:
+        """Add events. They are on disk when the result arrives.
+
+        Takes its place in the order of writes when it is called, not when it is awaited:
+        of two appends called one after the other, the second is committed with or after the
+        first and never without it. Raises: StaleOwner, LogUnavailable.
+        """
+        ...
+
+    async def claim(self, session_id: str) -> int | None:
+        """Make this engine the session's owner. Gives the new epoch, None if there's no session."""
+        ...
+
+    async def get(self, session_id: str) -> SessionRecord | None:
+        """The session's record, or None."""
+        ...
+
+    async def list_sessions(
+        self, tenant_id: str, limit: int, cursor: str | None, status: Status | None
+    ) -> SessionPage:
+        """A tenant's sessions, newest first. `cursor` is the id of the last one seen."""
+        ...
+
+    async def read(
+        self, session_id: str, after: int, limit: int, max_bytes: int = PAGE_BYTES
+    ) -> EventPage:
+        """Events with a `seq` greater than `after`. Empty for a session that isn't there."""
+        ...
+
+    async def open_sessions(self) -> Sequence[str]:
+        """Ids of the sessions with work in them."""
+        ...
+
+    async def delete(self, session_id: str, epoch: int) -> None:
+        """Erase a session and its events. Raises: StaleOwner, LogUnavailable."""
+        ...
+
+    async def ping(self) -> None:
+        """Return if the log can be read and written. Raises: LogUnavailable."""
+        ...
+
+    async def close(self) -> None:
+        """Finish the writes that were asked for, then let go of everything."""
+        ...

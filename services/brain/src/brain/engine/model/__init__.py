@@ -1,0 +1,1 @@
+"""Models: one adapter for each wire format, behind one Protocol."""

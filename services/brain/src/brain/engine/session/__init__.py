@@ -1,0 +1,1 @@
+"""Sessions: one actor each, the fold of its events, and its live readers."""
