@@ -240,5 +240,10 @@ def decode(raw: bytes) -> Event:
     decoder = _data_decoders.get(envelope.type)
     data = UnknownEvent(envelope.data) if decoder is None else decoder.decode(envelope.data)
     return Event(
-        envelope.seq, envelope.type, envelope.session_id, envelope.turn_id, envelope.created_at, data
+        envelope.seq,
+        envelope.type,
+        envelope.session_id,
+        envelope.turn_id,
+        envelope.created_at,
+        data,
     )

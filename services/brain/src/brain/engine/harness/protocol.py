@@ -34,12 +34,8 @@ class TurnPort(Protocol):
         """Show a live-only event to whoever follows the session now."""
         ...
 
-    async def deliver_steers(self) -> bool:
-        """Make the steered messages that wait part of the context. False if none waited."""
-        ...
-
-    def steers_waiting(self) -> bool:
-        """Whether a steered message waits."""
+    def steers(self) -> tuple[str, ...]:
+        """Ids of the steered messages that wait. Append `MessagesDelivered` to take them in."""
         ...
 
 

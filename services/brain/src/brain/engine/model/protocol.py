@@ -1,6 +1,6 @@
 """What every model can do. Above: `harness`. Below: one adapter for each wire format."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from typing import Literal, Protocol
 
 from msgspec import Struct
@@ -91,7 +91,7 @@ class Failure(Struct, frozen=True):
 class Model(Protocol):
     """A model behind one provider."""
 
-    def stream(self, request: ModelRequest) -> AsyncIterator[Delta | Answer | Failure]:
+    def stream(self, request: ModelRequest) -> AsyncGenerator[Delta | Answer | Failure, None]:
         """The answer as it is made: deltas, then one `Answer` or `Failure`. Never raises.
 
         Closing the iterator early ends the request.

@@ -1,0 +1,113 @@
+"""The engine's process: gRPC server, health, reflection, the engine's own housekeeping.
+
+Above: `wiring`. Below: `servicer`.
+"""
+
+import asyncio
+import contextlib
+import hmac
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import grpc
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+from grpc_health.v1.health import SERVICE_NAME as HEALTH
+from grpc_health.v1.health import aio as health
+from grpc_reflection.v1alpha import reflection
+from msgspec import Struct
+
+from brain.engine.servicer import SessionServicer
+from brain.engine.session.manager import SessionManager
+from brain.engine.status import ErrorTranslation
+from brainapi.session.v1 import session_service_pb2
+from brainapi.session.v1.session_service_pb2_grpc import add_SessionServiceServicer_to_server
+
+_SERVICE = session_service_pb2.DESCRIPTOR.services_by_name["SessionService"].full_name
+# A page of events is about 8 MiB, and one event more may be as large as a message may be.
+_MAX_MESSAGE = 32 * 1024 * 1024
+_OPTIONS = (
+    ("grpc.max_receive_message_length", _MAX_MESSAGE),
+    ("grpc.max_send_message_length", _MAX_MESSAGE),
+    ("grpc.so_reuseport", 0),
+)
+_Handler = grpc.RpcMethodHandler[Any, Any] | None
+
+
+class EngineAddress(Struct, frozen=True):
+    """Where the engine listens: `unix:PATH` or `HOST:PORT`, and the key that callers must have."""
+
+    target: str
+    key: str | None
+
+
+class Engine:
+    """A running engine."""
+
+    def __init__(
+        self,
+        address: EngineAddress,
+        servicer: SessionServicer,
+        manager: SessionManager,
+        rest_after_seconds: float,
+    ) -> None:
+        self._manager = manager
+        self._rest_after = rest_after_seconds
+        guards: list[grpc.aio.ServerInterceptor] = [ErrorTranslation()]
+        if address.key:
+            guards.insert(0, _KeyCheck(address.key))
+        self._server = grpc.aio.server(interceptors=guards, options=_OPTIONS)
+        add_SessionServiceServicer_to_server(servicer, self._server)
+        self._health = health.HealthServicer()
+        health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
+        names = (_SERVICE, HEALTH, reflection.SERVICE_NAME)
+        reflection.enable_server_reflection(names, self._server)
+        self.port = self._server.add_insecure_port(address.target)
+        self._housekeeping: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """Take up the open sessions, then serve."""
+        await self._manager.recover()
+        await self._server.start()
+        for name in ("", _SERVICE):
+            await self._health.set(name, health_pb2.HealthCheckResponse.SERVING)
+        self._housekeeping = asyncio.create_task(self._keep_house())
+
+    async def stop(self) -> None:
+        """Take no new calls, end the streams, let go of the sessions as they stand."""
+        await self._health.enter_graceful_shutdown()
+        if self._housekeeping is not None:
+            self._housekeeping.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._housekeeping
+        await self._server.stop(grace=None)
+        await self._manager.stop()
+
+    async def _keep_house(self) -> None:
+        while True:
+            await asyncio.sleep(self._rest_after)
+            self._manager.let_rest()
+
+
+class _KeyCheck(grpc.aio.ServerInterceptor):
+    """Every call must carry `authorization: Bearer KEY`; health checks may go without."""
+
+    def __init__(self, key: str) -> None:
+        self._expected = f"Bearer {key}".encode()
+        self._refusal = grpc.unary_unary_rpc_method_handler(_unauthenticated)
+
+    async def intercept_service(
+        self,
+        continuation: Callable[[grpc.HandlerCallDetails], Awaitable[_Handler]],
+        handler_call_details: grpc.HandlerCallDetails,
+    ) -> _Handler:
+        if handler_call_details.method.startswith("/grpc.health.v1."):
+            return await continuation(handler_call_details)
+        sent = dict(handler_call_details.invocation_metadata or ()).get("authorization", "")
+        given = sent if isinstance(sent, bytes) else sent.encode()
+        if hmac.compare_digest(given, self._expected):
+            return await continuation(handler_call_details)
+        return self._refusal
+
+
+async def _unauthenticated(_request: object, context: grpc.aio.ServicerContext[Any, Any]) -> None:
+    await context.abort(grpc.StatusCode.UNAUTHENTICATED, "The engine's key is missing or wrong.")

@@ -1,0 +1,223 @@
+"""Each rpc to its command. Above: gRPC clients, such as the edge. Below: `session`."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import grpc
+from msgspec import UNSET
+
+from brain.engine import convert
+from brain.engine.session.fanout import Fanout, Position
+from brain.engine.session.manager import SessionManager
+from brain.engine.session.refused import Refused
+from brain.engine.status import refuse
+from brain.engine.tool.catalog import Binding, Catalog
+from brain.engine.tool.inspection import Inspections
+from brain.engine.watching import WatchStream
+from brainapi.session.v1 import session_pb2
+from brainapi.session.v1 import session_service_pb2 as pb
+from brainapi.session.v1.session_service_pb2_grpc import SessionServiceServicer
+
+_Context = grpc.aio.ServicerContext[Any, Any]
+_DEFAULT_SESSIONS, _MAX_SESSIONS = 50, 200
+_DEFAULT_EVENTS, _MAX_EVENTS = 200, 1000
+
+
+class SessionServicer(SessionServiceServicer):
+    """Implements `brainapi.session.v1.SessionService`."""
+
+    def __init__(
+        self,
+        manager: SessionManager,
+        fanout: Fanout,
+        catalog: Catalog,
+        inspections: Inspections,
+        offered: tuple[tuple[str, ...], tuple[str, ...]],
+    ) -> None:
+        self._manager = manager
+        self._fanout = fanout
+        self._catalog = catalog
+        self._inspections = inspections
+        self._harnesses, self._models = offered
+
+    async def GetCatalog(
+        self, request: pb.GetCatalogRequest, context: _Context
+    ) -> pb.GetCatalogResponse:
+        tools = self._catalog.of_tenant(request.tenant_id)
+        return pb.GetCatalogResponse(
+            harnesses=self._harnesses, models=self._models, tools=[_tool(tool) for tool in tools]
+        )
+
+    async def CreateSession(
+        self, request: pb.CreateSessionRequest, context: _Context
+    ) -> pb.CreateSessionResponse:
+        record = await self._manager.create(
+            request.tenant_id,
+            request.harness,
+            convert.config_from_wire(request.config),
+            convert.metadata_from_wire(request.metadata_json),
+        )
+        if isinstance(record, Refused):
+            await refuse(context, record)
+        return pb.CreateSessionResponse(session=convert.session_to_wire(record))
+
+    async def GetSession(
+        self, request: pb.GetSessionRequest, context: _Context
+    ) -> pb.GetSessionResponse:
+        record = await self._manager.get(request.tenant_id, request.session_id)
+        if isinstance(record, Refused):
+            await refuse(context, record)
+        return pb.GetSessionResponse(session=convert.session_to_wire(record))
+
+    async def ListSessions(
+        self, request: pb.ListSessionsRequest, context: _Context
+    ) -> pb.ListSessionsResponse:
+        page = await self._manager.list_sessions(
+            request.tenant_id,
+            _bounded(request.limit, _DEFAULT_SESSIONS, _MAX_SESSIONS),
+            request.cursor or None,
+            convert.status_filter(request.status),
+        )
+        return pb.ListSessionsResponse(
+            sessions=[convert.session_to_wire(record) for record in page.sessions],
+            next_cursor=page.next_cursor or "",
+        )
+
+    async def CloseSession(
+        self, request: pb.CloseSessionRequest, context: _Context
+    ) -> pb.CloseSessionResponse:
+        record = await self._manager.close(request.tenant_id, request.session_id)
+        if isinstance(record, Refused):
+            await refuse(context, record)
+        return pb.CloseSessionResponse(session=convert.session_to_wire(record))
+
+    async def DeleteSession(
+        self, request: pb.DeleteSessionRequest, context: _Context
+    ) -> pb.DeleteSessionResponse:
+        refused = await self._manager.delete(request.tenant_id, request.session_id)
+        if refused is not None:
+            await refuse(context, refused)
+        return pb.DeleteSessionResponse()
+
+    async def SendMessage(
+        self, request: pb.SendMessageRequest, context: _Context
+    ) -> pb.SendMessageResponse:
+        accepted = await self._manager.send(
+            request.tenant_id,
+            request.session_id,
+            convert.content_from_wire(request.content),
+            convert.delivery_from_wire(request.delivery),
+            request.traceparent or None,
+        )
+        if isinstance(accepted, Refused):
+            await refuse(context, accepted)
+        return pb.SendMessageResponse(
+            message_id=accepted.message_id,
+            seq=accepted.seq,
+            turn_id=accepted.turn_id or "",
+            queued=accepted.queued,
+        )
+
+    async def ListQueuedMessages(
+        self, request: pb.ListQueuedMessagesRequest, context: _Context
+    ) -> pb.ListQueuedMessagesResponse:
+        queued = await self._manager.queued(request.tenant_id, request.session_id)
+        if isinstance(queued, Refused):
+            await refuse(context, queued)
+        return pb.ListQueuedMessagesResponse(
+            messages=[convert.queued_to_wire(message) for message in queued]
+        )
+
+    async def WithdrawMessage(
+        self, request: pb.WithdrawMessageRequest, context: _Context
+    ) -> pb.WithdrawMessageResponse:
+        refused = await self._manager.withdraw(
+            request.tenant_id, request.session_id, request.message_id
+        )
+        if refused is not None:
+            await refuse(context, refused)
+        return pb.WithdrawMessageResponse()
+
+    async def InterruptTurn(
+        self, request: pb.InterruptTurnRequest, context: _Context
+    ) -> pb.InterruptTurnResponse:
+        turn_id = await self._manager.interrupt(
+            request.tenant_id, request.session_id, keep_queue=request.keep_queue
+        )
+        if isinstance(turn_id, Refused):
+            await refuse(context, turn_id)
+        return pb.InterruptTurnResponse(interrupted=turn_id is not None, turn_id=turn_id or "")
+
+    async def ListEvents(
+        self, request: pb.ListEventsRequest, context: _Context
+    ) -> pb.ListEventsResponse:
+        page = await self._manager.events(
+            request.tenant_id,
+            request.session_id,
+            request.after,
+            _bounded(request.limit, _DEFAULT_EVENTS, _MAX_EVENTS),
+        )
+        if isinstance(page, Refused):
+            await refuse(context, page)
+        return pb.ListEventsResponse(
+            events=[convert.stored_to_wire(event) for event in page.events], has_more=page.has_more
+        )
+
+    async def ResolveInspectionToken(
+        self, request: pb.ResolveInspectionTokenRequest, context: _Context
+    ) -> pb.ResolveInspectionTokenResponse:
+        reads = self._inspections.resolve(request.inspection_token)
+        if reads is None:
+            message = "The inspection token isn't valid, or its call has returned."
+            await context.abort(grpc.StatusCode.UNAUTHENTICATED, message)
+        return pb.ResolveInspectionTokenResponse(tenant_id=reads[0], session_id=reads[1])
+
+    async def WatchEvents(
+        self, request_iterator: AsyncIterator[pb.WatchEventsRequest], context: _Context
+    ) -> AsyncIterator[pb.WatchEventsResponse]:
+        stream = WatchStream(self._fanout)
+        reading = asyncio.create_task(self._read_watches(request_iterator, stream))
+        try:
+            async for batch in stream.batches():
+                yield batch
+        finally:
+            reading.cancel()
+            stream.close()
+
+    async def _read_watches(
+        self, requests: AsyncIterator[pb.WatchEventsRequest], stream: WatchStream
+    ) -> None:
+        async for request in requests:
+            if request.HasField("subscribe"):
+                await self._subscribe(request.subscribe, stream)
+            elif request.HasField("unsubscribe"):
+                stream.unsubscribe(request.unsubscribe.watch_id)
+
+    async def _subscribe(self, wanted: pb.Subscribe, stream: WatchStream) -> None:
+        tenant_id, session_id = wanted.tenant_id, wanted.session_id
+        position = self._manager.position_now(tenant_id, session_id)
+        if position is None:
+            record = await self._manager.get(tenant_id, session_id)
+            if isinstance(record, Refused):
+                stream.refuse(wanted.watch_id, session_id)
+                return
+            # It may have woken while its record was read: what it says now is newer.
+            position = self._manager.position_now(tenant_id, session_id) or Position(
+                record.status, record.last_seq, not record.open
+            )
+        stream.subscribe(wanted.watch_id, session_id, position)
+
+
+def _tool(binding: Binding) -> session_pb2.CatalogTool:
+    schema = binding.output_schema
+    return session_pb2.CatalogTool(
+        name=binding.name,
+        description=binding.description,
+        input_schema_json=bytes(binding.input_schema),
+        output_schema_json=bytes(schema) if schema is not None and schema is not UNSET else b"",
+    )
+
+
+def _bounded(wanted: int, default: int, largest: int) -> int:
+    return min(wanted, largest) if wanted > 0 else default

@@ -1,0 +1,127 @@
+"""One session that is awake: takes commands and decides. Above: `manager`. Below: `runner`.
+
+A command decides and appends without giving up control in between, so commands need no queue of
+their own: the event loop is the queue. Only then do they wait until it is durable.
+"""
+
+import asyncio
+
+from msgspec import Struct
+
+from brain.engine.session.journal import Entry, Journal
+from brain.engine.session.refused import (
+    Refused,
+    no_queued_message,
+    session_closed,
+    turn_running,
+)
+from brain.engine.session.runner import TurnRunner
+from brain.engine.session.state import SessionState, WaitingMessage
+from brain_core import ids
+from brain_core.content import UserBlock
+from brain_core.events import MessageWithdrawn, SessionClosed, UserMessage
+from brain_core.session import Delivery
+
+
+class Accepted(Struct, frozen=True):
+    """A message was accepted. `turn_id` is the turn that it started or may yet steer."""
+
+    message_id: str
+    seq: int
+    turn_id: str | None
+    queued: bool
+
+
+class SessionActor:
+    """A session in memory. Whoever holds it is its only writer."""
+
+    def __init__(
+        self, tenant_id: str, state: SessionState, journal: Journal, runner: TurnRunner
+    ) -> None:
+        self.tenant_id = tenant_id
+        self.state = state
+        self.journal = journal
+        self._runner = runner
+        self._closing: asyncio.Task[None] | None = None
+
+    @property
+    def resting(self) -> bool:
+        """Whether nothing goes on in it, so that it can be let go and read anew later."""
+        return self.state.idle and self.journal.settled and self._runner.turn is None
+
+    async def send(
+        self, content: tuple[UserBlock, ...], delivery: Delivery, traceparent: str | None
+    ) -> Accepted | Refused:
+        """Accept a message; it is durable when this returns. Its turn needs nobody to wait."""
+        if self.state.closed or self._closing is not None:
+            return session_closed()
+        if delivery == "reject" and not self.state.idle:
+            return turn_running()
+        message = UserMessage(ids.message_id(), content, delivery)
+        if traceparent:
+            self._runner.remember_trace(message.message_id, traceparent)
+        seq = self.state.last_seq + 1
+        if self.state.idle:
+            turn_id, written = self._runner.start([(None, message)], message.message_id)
+            await written
+            return Accepted(message.message_id, seq, turn_id, queued=False)
+        return await self._enqueue(message, seq)
+
+    async def interrupt(self, *, keep_queue: bool) -> str | None:
+        """End the running turn. Gives its id once it has ended; None if none was interrupted."""
+        turn = self._runner.turn
+        if turn is None:
+            return None
+        turn.interrupt.set("client")
+        if not keep_queue and self.state.waiting:
+            await self.journal.append(self._withdrawals("interrupt"))
+        await turn.ended.wait()
+        self.journal.raise_if_broken()
+        return turn.turn_id if turn.interrupted else None
+
+    async def close(self) -> None:
+        """End the turn, then the session. Again, or at the same time: the same."""
+        if self._closing is None and not self.state.closed:
+            self._closing = asyncio.create_task(self._close())
+        if self._closing is not None:
+            await asyncio.shield(self._closing)
+
+    async def withdraw(self, message_id: str) -> Refused | None:
+        """Take back a message that waits."""
+        if message_id not in self.state.waiting:
+            return no_queued_message()
+        await self.journal.append([(None, MessageWithdrawn(message_id, "client"))])
+        return None
+
+    def queued(self) -> tuple[WaitingMessage, ...]:
+        """The messages that wait, in the order in which they were accepted."""
+        return tuple(self.state.waiting.values())
+
+    def resume(self) -> None:
+        """Go on with what the log says is open."""
+        self._runner.resume()
+
+    async def stop(self) -> None:
+        """Let go of it as it stands; it goes on from the log at the next start."""
+        await self._runner.stop()
+
+    async def _enqueue(self, message: UserMessage, seq: int) -> Accepted:
+        written = self.journal.append([(None, message)])
+        turn = self._runner.turn
+        if turn is not None and message.delivery == "interrupt":
+            turn.interrupt.set("message")
+        await written
+        steers = turn is not None and message.delivery == "steer"
+        return Accepted(message.message_id, seq, turn.turn_id if turn and steers else None, True)
+
+    async def _close(self) -> None:
+        self._runner.hold = True
+        turn = self._runner.turn
+        if turn is not None:
+            turn.interrupt.set("close")
+            await turn.ended.wait()
+        self.journal.raise_if_broken()
+        await self.journal.append([*self._withdrawals("close"), (None, SessionClosed())])
+
+    def _withdrawals(self, reason: str) -> list[Entry]:
+        return [(None, MessageWithdrawn(each, reason)) for each in self.state.waiting]

@@ -1,0 +1,122 @@
+"""The one pen that writes a session's log. Above: `actor`. Below: an `EventLog`, `fanout`.
+
+Events take their numbers, and the folds take them in, when `append` is called; they are shown to
+readers once they are durable. So what is decided next always knows of what was decided before,
+and nobody outside ever sees what could still be lost.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Iterable
+
+from msgspec import UNSET
+
+from brain.engine.harness.protocol import Agent
+from brain.engine.log.protocol import Append, EventLog, LogUnavailable, StoredEvent
+from brain.engine.session.fanout import Emitted, Fanout, Position
+from brain.engine.session.state import SessionState
+from brain_core import events
+from brain_core.clock import Clock, rfc3339
+from brain_core.events import Event, EventData
+
+Entry = tuple[str | None, EventData]
+"""An event's data, and the turn that it belongs to, if to any."""
+
+
+class Journal:
+    """Appends to one session, under the epoch that this engine owns it by."""
+
+    def __init__(
+        self,
+        session_id: str,
+        epoch: int,
+        state: SessionState,
+        agent: Agent,
+        log: EventLog,
+        fanout: Fanout,
+        clock: Clock,
+    ) -> None:
+        self.broken = False
+        self.position = _position(state)
+        self._session_id = session_id
+        self.epoch = epoch
+        self._state = state
+        self._agent = agent
+        self._log = log
+        self._fanout = fanout
+        self._clock = clock
+        self._unwritten = 0
+
+    def raise_if_broken(self) -> None:
+        """Raises: LogUnavailable, if an append has failed."""
+        if self.broken:
+            raise LogUnavailable("An append to this session failed; it must be read anew.")
+
+    @property
+    def settled(self) -> bool:
+        """Whether all that was appended is durable."""
+        return self._unwritten == 0
+
+    def append(self, entries: Iterable[Entry]) -> Awaitable[None]:
+        """Append events, all or none. They are durable, and shown, when the result arrives.
+
+        Raises: LogUnavailable or StaleOwner, and then this journal is broken for good: what it
+        has folded in is more than what the log holds, so the session must be read anew.
+        """
+        created_at = rfc3339(self._clock.now())
+        stored: list[StoredEvent] = []
+        emitted: list[Emitted] = []
+        for turn_id, item in entries:
+            event = Event(
+                self._state.last_seq + 1, item.type, self._session_id, turn_id, created_at, item
+            )
+            self._state.apply(event)
+            self._agent.apply(event)
+            body = events.encode(event)
+            stored.append(StoredEvent(self._state.last_seq, item.type, body))
+            emitted.append(Emitted(self._state.last_seq, item.type, body, self._state.idle))
+        return self._write(stored, emitted)
+
+    def publish(self, turn_id: str, data: EventData) -> None:
+        """Show a live-only event to whoever watches now."""
+        if not self._fanout.watched(self._session_id):
+            return
+        now = rfc3339(self._clock.now())
+        event = Event(UNSET, data.type, self._session_id, turn_id, now, data)
+        emitted = Emitted(0, data.type, events.encode(event), idle=False)
+        self._fanout.publish(self._session_id, [emitted])
+
+    def _write(self, stored: list[StoredEvent], emitted: list[Emitted]) -> Awaitable[None]:
+        state = self._state
+        position = _position(state)
+        written = asyncio.ensure_future(
+            self._log.append(
+                Append(
+                    session_id=self._session_id,
+                    epoch=self.epoch,
+                    events=tuple(stored),
+                    status=state.status,
+                    open=not state.idle,
+                    updated_at=state.updated_at,
+                    usage=state.usage,
+                )
+            )
+        )
+        self._unwritten += 1
+
+        def on_written(done: "asyncio.Future[None]") -> None:
+            self._unwritten -= 1
+            if done.cancelled() or done.exception() is not None:
+                self.broken = True
+            elif not self.broken:
+                self.position = position
+                self._fanout.publish(self._session_id, emitted)
+
+        # Registered before anyone can await: readers are shown events in the order of their
+        # numbers, and before whoever appended them goes on.
+        written.add_done_callback(on_written)
+        # A caller that goes away must not take the write with it.
+        return asyncio.shield(written)
+
+
+def _position(state: SessionState) -> Position:
+    return Position(state.status, state.last_seq, state.idle)

@@ -1,0 +1,183 @@
+"""Finds the actor of a session, waking it if need be, and lets it rest. Above: `servicer`.
+
+Every method takes the tenant it acts for; another tenant's session is as good as none.
+"""
+
+import asyncio
+from collections.abc import Sequence
+
+import structlog
+from msgspec import Raw
+
+from brain.engine.log.protocol import EventPage, LogUnavailable, SessionPage, SessionRecord
+from brain.engine.session.actor import Accepted, SessionActor
+from brain.engine.session.creation import Creation
+from brain.engine.session.fanout import Position
+from brain.engine.session.refused import Refused, no_session
+from brain.engine.session.state import WaitingMessage
+from brain.engine.session.waking import Parts, build, wake
+from brain_core.content import UserBlock
+from brain_core.session import Delivery, SessionConfig, Status
+
+_log = structlog.get_logger(__name__)
+
+
+class SessionManager:
+    """The sessions of one engine. A session that rests is in the log only."""
+
+    def __init__(self, parts: Parts, creation: Creation) -> None:
+        self._parts = parts
+        self._creation = creation
+        self._actors: dict[str, SessionActor] = {}
+        self._waking: dict[str, asyncio.Task[SessionActor | None]] = {}
+        self._used: set[str] = set()
+
+    async def create(
+        self, tenant_id: str, harness: str, config: SessionConfig, metadata: Raw
+    ) -> SessionRecord | Refused:
+        """Make a session; it is durable when this returns. Raises: LogUnavailable."""
+        new = self._creation.make(tenant_id, harness, config, metadata)
+        if isinstance(new, Refused):
+            return new
+        epoch = await self._parts.log.create(new.record, new.first)
+        session_id = new.record.id
+        self._actors[session_id] = build(
+            self._parts, tenant_id, session_id, harness, epoch, [new.first]
+        )
+        self._used.add(session_id)
+        return new.record
+
+    async def get(self, tenant_id: str, session_id: str) -> SessionRecord | Refused:
+        record = await self._parts.log.get(session_id)
+        return record if record is not None and record.tenant_id == tenant_id else no_session()
+
+    async def list_sessions(
+        self, tenant_id: str, limit: int, cursor: str | None, status: Status | None
+    ) -> SessionPage:
+        return await self._parts.log.list_sessions(tenant_id, limit, cursor, status)
+
+    async def send(
+        self,
+        tenant_id: str,
+        session_id: str,
+        content: tuple[UserBlock, ...],
+        delivery: Delivery,
+        traceparent: str | None,
+    ) -> Accepted | Refused:
+        actor = await self._find(tenant_id, session_id)
+        if isinstance(actor, Refused):
+            return actor
+        return await actor.send(content, delivery, traceparent)
+
+    async def queued(self, tenant_id: str, session_id: str) -> Sequence[WaitingMessage] | Refused:
+        actor = await self._find(tenant_id, session_id)
+        return actor if isinstance(actor, Refused) else actor.queued()
+
+    async def withdraw(self, tenant_id: str, session_id: str, message_id: str) -> Refused | None:
+        actor = await self._find(tenant_id, session_id)
+        return actor if isinstance(actor, Refused) else await actor.withdraw(message_id)
+
+    async def interrupt(
+        self, tenant_id: str, session_id: str, *, keep_queue: bool
+    ) -> str | Refused | None:
+        """The id of the turn that was ended, None if there was none."""
+        actor = await self._find(tenant_id, session_id)
+        return actor if isinstance(actor, Refused) else await actor.interrupt(keep_queue=keep_queue)
+
+    async def close(self, tenant_id: str, session_id: str) -> SessionRecord | Refused:
+        actor = await self._find(tenant_id, session_id)
+        if isinstance(actor, Refused):
+            return actor
+        await actor.close()
+        self._parts.fanout.end(session_id, "closed")
+        return await self.get(tenant_id, session_id)
+
+    async def delete(self, tenant_id: str, session_id: str) -> Refused | None:
+        actor = await self._find(tenant_id, session_id)
+        if isinstance(actor, Refused):
+            return actor
+        await actor.close()
+        await self._parts.log.delete(session_id, actor.journal.epoch)
+        self._actors.pop(session_id, None)
+        self._parts.fanout.end(session_id, "deleted")
+        return None
+
+    async def events(
+        self, tenant_id: str, session_id: str, after: int, limit: int
+    ) -> EventPage | Refused:
+        if not self._known(tenant_id, session_id):
+            record = await self.get(tenant_id, session_id)
+            if isinstance(record, Refused):
+                return record
+        return await self._parts.log.read(session_id, after, limit)
+
+    def position_now(self, tenant_id: str, session_id: str) -> Position | None:
+        """Where an awake session stands at this very moment."""
+        if not self._known(tenant_id, session_id):
+            return None
+        return self._actors[session_id].journal.position
+
+    async def recover(self) -> int:
+        """Wake every session that has work in it; gives their number."""
+        open_sessions = await self._parts.log.open_sessions()
+        for session_id in open_sessions:
+            try:
+                await self._wake(session_id)
+            except LogUnavailable as error:
+                _log.error("session_not_recovered", session_id=session_id, error=str(error))
+        return len(open_sessions)
+
+    def let_rest(self) -> None:
+        """Let go of the sessions in which nothing has happened since the last time."""
+        for session_id, actor in list(self._actors.items()):
+            if session_id not in self._used and actor.resting:
+                del self._actors[session_id]
+        self._used.clear()
+
+    async def stop(self) -> None:
+        """Let go of everything as it stands."""
+        await asyncio.gather(*(actor.stop() for actor in self._actors.values()))
+        self._actors.clear()
+
+    def _known(self, tenant_id: str, session_id: str) -> bool:
+        actor = self._actors.get(session_id)
+        return actor is not None and actor.tenant_id == tenant_id and not actor.journal.broken
+
+    async def _find(self, tenant_id: str, session_id: str) -> SessionActor | Refused:
+        actor = self._actors.get(session_id)
+        if actor is None or actor.journal.broken:
+            record = await self.get(tenant_id, session_id)
+            if isinstance(record, Refused):
+                return record
+            actor = await self._wake(session_id)
+        if actor is None or actor.tenant_id != tenant_id:
+            return no_session()
+        self._used.add(session_id)
+        return actor
+
+    async def _wake(self, session_id: str) -> SessionActor | None:
+        """Wake a session once, however many ask for it at the same time."""
+        task = self._waking.get(session_id)
+        if task is None:
+            task = asyncio.create_task(self._wake_alone(session_id))
+            self._waking[session_id] = task
+            task.add_done_callback(lambda _: self._waking.pop(session_id, None))
+        return await asyncio.shield(task)
+
+    async def _wake_alone(self, session_id: str) -> SessionActor | None:
+        broken = self._actors.get(session_id)
+        if broken is not None:
+            if not broken.journal.broken:
+                return broken
+            # What it holds is more than the log does: the log is right.
+            del self._actors[session_id]
+            await broken.stop()
+        record = await self._parts.log.get(session_id)
+        if record is None:
+            return None
+        actor = await wake(self._parts, record.tenant_id, session_id, record.harness)
+        if actor is not None:
+            self._actors[session_id] = actor
+            self._used.add(session_id)
+            actor.resume()
+        return actor

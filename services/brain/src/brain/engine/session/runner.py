@@ -1,0 +1,152 @@
+"""Starts, drives and ends the turns of one session, one at a time. Above: `actor`.
+
+This is the only place where a turn ends: whatever the harness did, each of its calls has a result
+and its last event says how it went.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Sequence
+
+import structlog
+
+from brain.engine.harness.protocol import Agent
+from brain.engine.log.protocol import LogUnavailable, StaleOwner
+from brain.engine.model.protocol import Models
+from brain.engine.session.journal import Entry, Journal
+from brain.engine.session.recovery import recover, unanswered
+from brain.engine.session.state import SessionState
+from brain.engine.session.turn import RunningTurn
+from brain.engine.tool import outcome
+from brain.engine.tool.protocol import ToolCaller
+from brain_core import ids
+from brain_core.events import (
+    ErrorInfo,
+    EventData,
+    InterruptReason,
+    TurnFailed,
+    TurnInterrupted,
+    TurnStarted,
+)
+
+_log = structlog.get_logger(__name__)
+
+
+class TurnRunner:
+    """The turns of one session. While `hold` is set no further turn is started."""
+
+    def __init__(
+        self,
+        owner: tuple[str, str],
+        state: SessionState,
+        agent: Agent,
+        journal: Journal,
+        models: Models,
+        caller: ToolCaller,
+    ) -> None:
+        self.hold = False
+        self.turn: RunningTurn | None = None
+        self._tenant_id, self._session_id = owner
+        self._state = state
+        self._agent = agent
+        self._journal = journal
+        self._models = models
+        self._caller = caller
+        self._task: asyncio.Task[None] | None = None
+        self._traces: dict[str, str] = {}
+
+    def remember_trace(self, message_id: str, traceparent: str) -> None:
+        """The turn that this message starts belongs to this trace."""
+        self._traces[message_id] = traceparent
+
+    def start(self, before: Sequence[Entry], message_id: str) -> tuple[str, Awaitable[None]]:
+        """Start a turn that answers a message, in one commit with what goes before it."""
+        turn_id = ids.turn_id()
+        started = TurnStarted((message_id,))
+        written = self._journal.append([*before, (turn_id, started)])
+        self._spawn(turn_id, started.message_ids, written)
+        return turn_id, written
+
+    def resume(self) -> None:
+        """Go on with what the log says is open: once, after the session was read from it."""
+        turn = self._state.turn
+        if turn is None:
+            message_id = self._next_message()
+            if message_id is not None:
+                self.start([], message_id)
+            return
+        entries: list[Entry] = [(turn.turn_id, event) for event in recover(turn)]
+        if isinstance(entries[-1][1], TurnFailed):
+            self._append_and_go_on(entries)
+        else:
+            self._spawn(turn.turn_id, turn.message_ids, self._journal.append(entries))
+
+    def interrupt(self, reason: InterruptReason) -> None:
+        """End the running turn, if there is one."""
+        if self.turn is not None:
+            self.turn.interrupt.set(reason)
+
+    async def stop(self) -> None:
+        """Let go of the running turn as it stands; it goes on from the log at the next start."""
+        self.hold = True
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait([self._task])
+
+    def _spawn(self, turn_id: str, message_ids: Sequence[str], written: Awaitable[None]) -> None:
+        created = self._state.created
+        assert created is not None, "a session's first event creates it"
+        traces = [self._traces[each] for each in message_ids if each in self._traces]
+        self._traces = {
+            each: self._traces[each] for each in self._state.waiting.keys() & self._traces
+        }
+        self.turn = RunningTurn(
+            (self._tenant_id, self._session_id, turn_id),
+            created,
+            self._state,
+            self._journal,
+            self._models.find(created.config.model),
+            self._caller,
+            traces[0] if traces else None,
+        )
+        self._task = asyncio.create_task(self._run(self.turn, written))
+
+    async def _run(self, turn: RunningTurn, started: Awaitable[None]) -> None:
+        try:
+            await started
+            ending = await self._drive(turn)
+            turn.interrupted = isinstance(ending[-1], TurnInterrupted)
+            await self._end(turn, ending)
+        except (LogUnavailable, StaleOwner) as error:
+            _log.error("turn_lost_its_log", session_id=self._session_id, error=str(error))
+        finally:
+            turn.ended.set()
+
+    async def _drive(self, turn: RunningTurn) -> tuple[EventData, ...]:
+        """The harness at work. Gives the events that end the turn."""
+        try:
+            return await self._agent.run(turn)
+        except Exception:  # noqa: BLE001 - a bug of ours ends the turn, not the session
+            self._journal.raise_if_broken()
+            _log.exception("turn_crashed", session_id=self._session_id, turn_id=turn.turn_id)
+            return (TurnFailed(ErrorInfo("internal_error", "Something went wrong inside Brain.")),)
+
+    def _end(self, turn: RunningTurn, ending: Sequence[EventData]) -> Awaitable[None]:
+        open_turn = self._state.turn
+        lost = unanswered(open_turn, outcome.internal_error()) if open_turn else ()
+        self.turn, self._task = None, None
+        return self._append_and_go_on([(turn.turn_id, event) for event in (*lost, *ending)])
+
+    def _append_and_go_on(self, entries: Sequence[Entry]) -> Awaitable[None]:
+        """Append, and in the same commit start the turn of the message that waits, if any."""
+        message_id = None if self.hold else self._next_message()
+        if message_id is None:
+            return self._journal.append(entries)
+        return self.start(entries, message_id)[1]
+
+    def _next_message(self) -> str | None:
+        """A message that interrupted the turn goes first; the others in their order."""
+        waiting = self._state.waiting.values()
+        for message in waiting:
+            if message.delivery == "interrupt":
+                return message.message_id
+        return next((message.message_id for message in waiting), None)
