@@ -1,0 +1,112 @@
+"""A session's events, as a page or as a stream. Below: ListEvents, and `sse` with `watch`."""
+
+from fastapi import APIRouter, Request, Response
+from grpc.aio import AioRpcError
+
+from brain.edge import auth
+from brain.edge.accept import wants_event_stream
+from brain.edge.auth import Caller
+from brain.edge.convert import event_page
+from brain.edge.deps import CallerDep, EngineDep, SettingsDep, WatchDep
+from brain.edge.engine_client import EngineClient
+from brain.edge.follower import Follower
+from brain.edge.openapi import Answer, documented
+from brain.edge.query import MAX_SEQ, EventsQuery, last_event_id, read_query
+from brain.edge.settings import EdgeSettings
+from brain.edge.sse import EventStream, StillAllowed, join
+from brain.edge.views import EventPage
+from brainapi.session.v1.session_service_pb2 import ListEventsRequest
+
+router = APIRouter(prefix="/sessions/{session_id}/events", tags=["events"])
+
+_HEADERS = {
+    "Last-Event-ID": {
+        "description": "Works like `after`, and wins over it.",
+        "schema": {"type": "integer", "minimum": 0, "maximum": MAX_SEQ},
+    },
+    "Accept": {
+        "description": "`text/event-stream` for a stream; anything else gives a page.",
+        "schema": {"type": "string"},
+    },
+}
+_STREAM = {
+    "text/event-stream": {
+        "schema": {
+            "type": "string",
+            "description": "Frames of `id` (durable events only), `event` and `data`, an Event.",
+        }
+    }
+}
+
+
+@router.get(
+    "",
+    **documented(
+        Answer(200, "A page of events, or a stream.", EventPage, also=_STREAM),
+        query=EventsQuery,
+        problems=(403, 404),
+        headers=_HEADERS,
+    ),
+)
+async def list_events(
+    request: Request,
+    session_id: str,
+    caller: CallerDep,
+    engine: EngineDep,
+    watch: WatchDep,
+    settings: SettingsDep,
+) -> Response:
+    """Read a session's events after a point, or follow them as server-sent events."""
+    query = read_query(request, EventsQuery)
+    resumed = last_event_id(request)
+    after = query.after if resumed is None else resumed
+    if not wants_event_stream(",".join(request.headers.getlist("accept"))):
+        return await _page(engine, caller, session_id, after, query.limit)
+    follower = Follower(
+        caller.tenant_id,
+        session_id,
+        after=after,
+        until_idle=query.until == "idle",
+        max_frames=settings.follower_max_frames,
+        max_bytes=settings.follower_max_bytes,
+    )
+    standing = await join(watch, follower, settings.join_timeout_seconds)
+    return EventStream(
+        engine,
+        watch,
+        follower,
+        standing,
+        beat_seconds=_beat_seconds(caller, settings),
+        still_allowed=_still_allowed(engine, caller),
+    )
+
+
+async def _page(
+    engine: EngineClient, caller: Caller, session_id: str, after: int, limit: int
+) -> Response:
+    rpc = ListEventsRequest(
+        tenant_id=caller.tenant_id, session_id=session_id, after=after, limit=limit
+    )
+    page = await engine.call(engine.stub.ListEvents, rpc)
+    return Response(event_page(page, after), media_type="application/json")
+
+
+def _beat_seconds(caller: Caller, settings: EdgeSettings) -> float:
+    """A stream that hangs on a token beats faster, so that it ends soon after its token does."""
+    if caller.inspection_token is None:
+        return settings.heartbeat_seconds
+    return min(settings.heartbeat_seconds, settings.token_check_seconds)
+
+
+def _still_allowed(engine: EngineClient, caller: Caller) -> StillAllowed | None:
+    token = caller.inspection_token
+    if token is None:
+        return None
+
+    async def check() -> bool:
+        try:
+            return await auth.resolve(engine, token) is not None
+        except AioRpcError:
+            return True  # the engine is away: it will be asked again
+
+    return check

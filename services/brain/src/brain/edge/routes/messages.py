@@ -1,0 +1,93 @@
+"""Messages to a session: send, list and withdraw those that wait. Below: the rpcs for these."""
+
+from fastapi import APIRouter, Request, Response
+
+from brain.edge import convert, models, views
+from brain.edge.body import read_model
+from brain.edge.deps import CallerDep, EngineDep, SettingsDep
+from brain.edge.openapi import Answer, documented
+from brain.edge.query import ListMessagesQuery, NoQuery, read_query
+from brain_core.trace import valid_traceparent
+from brainapi.session.v1 import session_service_pb2 as pb
+
+router = APIRouter(prefix="/sessions/{session_id}/messages", tags=["messages"])
+
+_OF_A_SESSION = (403, 404)
+_TRACEPARENT = {
+    "traceparent": {
+        "description": "The W3C trace that the turn's tool calls will belong to.",
+        "schema": {"type": "string"},
+    }
+}
+
+
+@router.post(
+    "",
+    **documented(
+        Answer(202, "The message is in the log.", views.AcceptedMessage),
+        body=models.SendMessage,
+        problems=(*_OF_A_SESSION, 409),
+        headers=_TRACEPARENT,
+    ),
+)
+async def send_message(
+    request: Request,
+    session_id: str,
+    caller: CallerDep,
+    engine: EngineDep,
+    settings: SettingsDep,
+) -> Response:
+    """Send a message. It starts a turn, or does what `delivery` says while one runs."""
+    read_query(request, NoQuery)
+    message = await read_model(request, models.SendMessage, settings.max_body_bytes)
+    rpc = pb.SendMessageRequest(
+        tenant_id=caller.tenant_id,
+        session_id=session_id,
+        content=convert.content_message(message.content),
+        delivery=convert.DELIVERY[message.delivery],
+        traceparent=_traceparent(request),
+    )
+    sent = await engine.call(engine.stub.SendMessage, rpc)
+    turn_id = sent.turn_id or None
+    return views.answer(views.AcceptedMessage(sent.message_id, sent.seq, turn_id, sent.queued), 202)
+
+
+def _traceparent(request: Request) -> str:
+    """The caller's trace; a header that isn't one is passed over, as W3C says."""
+    given = request.headers.get("traceparent", "")
+    return given if valid_traceparent(given) else ""
+
+
+@router.get(
+    "",
+    **documented(
+        Answer(200, "The queue, in order.", views.QueuedMessageList),
+        query=ListMessagesQuery,
+        problems=_OF_A_SESSION,
+    ),
+)
+async def list_messages(
+    request: Request, session_id: str, caller: CallerDep, engine: EngineDep
+) -> Response:
+    """List the messages that wait for their turn."""
+    read_query(request, ListMessagesQuery)
+    rpc = pb.ListQueuedMessagesRequest(tenant_id=caller.tenant_id, session_id=session_id)
+    queue = await engine.call(engine.stub.ListQueuedMessages, rpc)
+    waiting = [convert.queued_view(message) for message in queue.messages]
+    return views.answer(views.QueuedMessageList(waiting))
+
+
+@router.delete(
+    "/{message_id}",
+    **documented(Answer(204, "The message will not be delivered."), problems=_OF_A_SESSION),
+)
+async def withdraw_message(
+    request: Request, session_id: str, message_id: str, caller: CallerDep, engine: EngineDep
+) -> Response:
+    """Withdraw a message that waits; 404 once it was delivered."""
+    read_query(request, NoQuery)
+    rpc = pb.WithdrawMessageRequest(
+        tenant_id=caller.tenant_id, session_id=session_id, message_id=message_id
+    )
+    await engine.call(engine.stub.WithdrawMessage, rpc)
+    return Response(status_code=204)

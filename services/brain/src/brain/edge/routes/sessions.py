@@ -1,0 +1,153 @@
+"""Sessions: create, list, read, interrupt, close, delete. Below: the rpcs of the same names."""
+
+from fastapi import APIRouter, Request, Response
+
+from brain.edge import convert, models, views
+from brain.edge.body import Body, read_json, read_optional_model
+from brain.edge.deps import CallerDep, EngineDep, SettingsDep
+from brain.edge.openapi import Answer, documented
+from brain.edge.query import ListSessionsQuery, NoQuery, read_query
+from brain.edge.settings import EdgeSettings
+from brain.edge.validation import validate
+from brainapi.session.v1 import session_pb2
+from brainapi.session.v1 import session_service_pb2 as pb
+
+router = APIRouter(prefix="/sessions", tags=["sessions"])
+
+_LOCATION = {"Location": "The session's address."}
+_OF_A_SESSION = (403, 404)
+
+
+@router.post(
+    "",
+    **documented(
+        Answer(201, "The session was made.", views.Session, _LOCATION),
+        body=models.CreateSession,
+        problems=(403,),
+    ),
+)
+async def create_session(
+    request: Request, caller: CallerDep, engine: EngineDep, settings: SettingsDep
+) -> Response:
+    """Create a session."""
+    read_query(request, NoQuery)
+    body = await read_json(request, settings.max_body_bytes)
+    rpc = _create_request(body, caller.tenant_id, settings)
+    made = (await engine.call(engine.stub.CreateSession, rpc)).session
+    location = f"{settings.public_url.rstrip('/')}/sessions/{made.id}"
+    return views.answer(convert.session_view(made), 201, {"Location": location})
+
+
+def _create_request(body: Body, tenant_id: str, settings: EdgeSettings) -> pb.CreateSessionRequest:
+    wanted = validate(models.CreateSession, body.value)
+    return pb.CreateSessionRequest(
+        tenant_id=tenant_id,
+        harness=wanted.harness,
+        config=convert.config_message(wanted.config),
+        metadata_json=convert.metadata_json(body.raw, settings.max_metadata_bytes),
+    )
+
+
+@router.get(
+    "",
+    **documented(
+        Answer(200, "A page of sessions, newest first.", views.SessionList),
+        query=ListSessionsQuery,
+        problems=(403,),
+    ),
+)
+async def list_sessions(request: Request, caller: CallerDep, engine: EngineDep) -> Response:
+    """List your tenant's sessions."""
+    query = read_query(request, ListSessionsQuery)
+    status = session_pb2.SESSION_STATUS_UNSPECIFIED
+    rpc = pb.ListSessionsRequest(
+        tenant_id=caller.tenant_id,
+        limit=query.limit,
+        cursor=query.cursor or "",
+        status=convert.STATUS[query.status] if query.status else status,
+    )
+    page = await engine.call(engine.stub.ListSessions, rpc)
+    sessions = [convert.session_view(session) for session in page.sessions]
+    return views.answer(views.SessionList(sessions, page.next_cursor or None))
+
+
+@router.get(
+    "/{session_id}",
+    **documented(Answer(200, "The session.", views.Session), problems=_OF_A_SESSION),
+)
+async def get_session(
+    request: Request, session_id: str, caller: CallerDep, engine: EngineDep
+) -> Response:
+    """Read a session. An inspection token may do this too."""
+    read_query(request, NoQuery)
+    rpc = pb.GetSessionRequest(tenant_id=caller.tenant_id, session_id=session_id)
+    found = await engine.call(engine.stub.GetSession, rpc)
+    return views.answer(convert.session_view(found.session))
+
+
+@router.post(
+    "/{session_id}/interrupt",
+    **documented(
+        Answer(200, "No turn runs any more.", views.Interrupted),
+        body=models.Interrupt,
+        body_required=False,
+        problems=(*_OF_A_SESSION, 409),
+    ),
+)
+async def interrupt_session(
+    request: Request,
+    session_id: str,
+    caller: CallerDep,
+    engine: EngineDep,
+    settings: SettingsDep,
+) -> Response:
+    """End the running turn; answers once it has ended."""
+    read_query(request, NoQuery)
+    wanted = await read_optional_model(request, models.Interrupt, settings.max_body_bytes)
+    rpc = pb.InterruptTurnRequest(
+        tenant_id=caller.tenant_id, session_id=session_id, keep_queue=wanted.keep_queue
+    )
+    done = await engine.call(engine.stub.InterruptTurn, rpc, settings.turn_end_timeout_seconds)
+    return views.answer(views.Interrupted(done.interrupted, done.turn_id or None))
+
+
+@router.post(
+    "/{session_id}/close",
+    **documented(
+        Answer(200, "The session is closed.", views.Session),
+        body=models.Close,
+        body_required=False,
+        problems=_OF_A_SESSION,
+    ),
+)
+async def close_session(
+    request: Request,
+    session_id: str,
+    caller: CallerDep,
+    engine: EngineDep,
+    settings: SettingsDep,
+) -> Response:
+    """End the running turn, then the session. Doing it again gives the same answer."""
+    read_query(request, NoQuery)
+    await read_optional_model(request, models.Close, settings.max_body_bytes)
+    rpc = pb.CloseSessionRequest(tenant_id=caller.tenant_id, session_id=session_id)
+    done = await engine.call(engine.stub.CloseSession, rpc, settings.turn_end_timeout_seconds)
+    return views.answer(convert.session_view(done.session))
+
+
+@router.delete(
+    "/{session_id}",
+    **documented(Answer(204, "The session is gone."), problems=_OF_A_SESSION),
+)
+async def delete_session(
+    request: Request,
+    session_id: str,
+    caller: CallerDep,
+    engine: EngineDep,
+    settings: SettingsDep,
+) -> Response:
+    """Close a session, then erase it and its events."""
+    read_query(request, NoQuery)
+    rpc = pb.DeleteSessionRequest(tenant_id=caller.tenant_id, session_id=session_id)
+    await engine.call(engine.stub.DeleteSession, rpc, settings.turn_end_timeout_seconds)
+    return Response(status_code=204)

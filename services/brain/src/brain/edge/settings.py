@@ -1,0 +1,30 @@
+"""What the edge is told when it is built. Above: the wiring. Below: nothing."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+MIB = 1024 * 1024
+
+
+@dataclass(frozen=True)
+class EdgeSettings:
+    """Where the engine is, who may call, and how much of everything is too much.
+
+    `engine_target` is `unix:/path` or `host:port`; `engine_key` is sent to it as a bearer token.
+    `api_keys` maps a tenant to its keys, any of which is good. `public_url` is how clients reach
+    this server. A follower's queue holds frames that its client hasn't read yet.
+    """
+
+    engine_target: str
+    engine_key: str | None = field(repr=False)
+    api_keys: Mapping[str, tuple[str, ...]] = field(repr=False)
+    public_url: str
+    max_body_bytes: int = 4 * MIB
+    max_metadata_bytes: int = 16 * 1024
+    rpc_timeout_seconds: float = 30.0
+    turn_end_timeout_seconds: float = 60.0
+    join_timeout_seconds: float = 10.0
+    heartbeat_seconds: float = 10.0
+    token_check_seconds: float = 2.0
+    follower_max_frames: int = 1024
+    follower_max_bytes: int = 1 * MIB
