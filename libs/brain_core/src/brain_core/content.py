@@ -20,9 +20,14 @@ class ImageBlock(Struct, frozen=True, tag="image"):
 
 
 class ThinkingBlock(Struct, frozen=True, tag="thinking"):
-    """What a model thought aloud before it answered."""
+    """What a model thought aloud before it answered.
+
+    `replay` is what its provider wants back, word for word, when the thought is part of a later
+    request: a signature, or reasoning that only the provider can read.
+    """
 
     text: str
+    replay: Raw | UnsetType = UNSET
 
 
 class ToolCallBlock(Struct, frozen=True, tag="tool_call"):

@@ -58,8 +58,7 @@ def _answer(request: ModelRequest, said: str, calls: tuple[RequestedCall, ...]) 
     read = request.turns[-1] if request.turns else None
     heard = _text(read.content) if isinstance(read, UserTurn | ToolTurn) else ""
     return Answer(
-        text=said,
-        calls=calls,
+        blocks=calls or (TextBlock(said),),
         stop_reason="tool_calls" if calls else "end_turn",
         usage=Usage(
             input_tokens=_words(heard),

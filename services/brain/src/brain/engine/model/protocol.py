@@ -5,7 +5,13 @@ from typing import Literal, Protocol
 
 from msgspec import Struct
 
-from brain_core.content import AssistantBlock, ResultBlock, UserBlock
+from brain_core.content import (
+    AssistantBlock,
+    ResultBlock,
+    TextBlock,
+    ThinkingBlock,
+    UserBlock,
+)
 from brain_core.session import Thinking, ToolSpec
 from brain_core.usage import Usage
 
@@ -65,14 +71,18 @@ class RequestedCall(Struct, frozen=True):
     arguments: str
 
 
-class Answer(Struct, frozen=True):
-    """The whole answer, the last thing in a stream: text and thinking, then the calls."""
+AnswerBlock = TextBlock | ThinkingBlock | RequestedCall
 
-    text: str
-    calls: tuple[RequestedCall, ...]
+
+class Answer(Struct, frozen=True):
+    """The whole answer, the last thing in a stream: what was said, in the order it was said.
+
+    The n-th `RequestedCall` of `blocks` is the one whose deltas had the index n.
+    """
+
+    blocks: tuple[AnswerBlock, ...]
     stop_reason: Literal["end_turn", "tool_calls", "length"]
     usage: Usage
-    thinking: str = ""
 
 
 class Failure(Struct, frozen=True):

@@ -7,7 +7,14 @@ from msgspec import UNSET, Raw, Struct, UnsetType
 
 from brain.engine.harness.pi.context import Context
 from brain.engine.harness.protocol import TurnPort
-from brain.engine.model.protocol import Answer, Delta, Failure, ModelRequest, split_model_id
+from brain.engine.model.protocol import (
+    Answer,
+    Delta,
+    Failure,
+    ModelRequest,
+    RequestedCall,
+    split_model_id,
+)
 from brain_core import ids
 from brain_core.content import AssistantBlock, TextBlock, ThinkingBlock, ToolCallBlock
 from brain_core.events import AssistantMessage, MessageDelta, StopReason
@@ -83,15 +90,17 @@ class _Answering:
 
     def finished(self, answer: Answer) -> Step:
         """The whole answer. The calls keep the ids under which their pieces were shown."""
-        calls = tuple(
-            WantedCall(self._call_id(index), call.name, call.arguments)
-            for index, call in enumerate(answer.calls)
-        )
-        blocks = tuple(
-            ToolCallBlock(call.call_id, call.name, json_or_text(call.arguments)) for call in calls
-        )
-        said = _said(answer.thinking, answer.text)
-        return Step(self._message((*said, *blocks), answer.stop_reason, answer.usage), calls)
+        blocks: list[AssistantBlock] = []
+        calls: list[WantedCall] = []
+        for block in answer.blocks:
+            if isinstance(block, RequestedCall):
+                call = WantedCall(self._call_id(len(calls)), block.name, block.arguments)
+                calls.append(call)
+                blocks.append(ToolCallBlock(call.call_id, call.name, json_or_text(call.arguments)))
+            else:
+                blocks.append(block)
+        message = self._message(tuple(blocks), answer.stop_reason, answer.usage)
+        return Step(message, tuple(calls))
 
     def broken_off(self, stop_reason: StopReason, usage: Usage) -> AssistantMessage:
         """What was said until the answer broke off. A half-written call is left out."""
