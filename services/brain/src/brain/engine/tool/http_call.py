@@ -1,0 +1,181 @@
+"""One POST to a tool service, sent at most once. Above: `dispatch`. Below: aiohttp.
+
+aiohttp repeats a request on its own only for idempotent methods, and POST is none. Nothing is
+taken from the environment but the proxy; no redirect is followed, no cookie kept, nothing
+decompressed.
+"""
+
+import asyncio
+import ssl
+from collections.abc import Callable, Mapping
+from contextvars import ContextVar
+
+import aiohttp
+from aiohttp import ClientRequest, ClientResponse, ClientSession, ClientTimeout, TCPConnector
+from aiohttp.connector import Connection
+from msgspec import Raw, Struct
+from yarl import URL
+
+from brain.engine.tool.json_reply import read_json, too_large
+from brain.engine.tool.limits import Limits
+from brain.engine.tool.media_type import kind_of
+from brain.engine.tool.outcome import Code, Failure
+from brain.engine.tool.proxy import Proxies
+from brain.engine.tool.sse_reply import read_events
+
+_UNLIMITED = ClientTimeout(total=None, connect=None, sock_connect=None, sock_read=None)
+"""`flight` keeps the time, for all stages at once."""
+
+
+class Post(Struct, frozen=True):
+    """A request. `token` and `traceparent` become headers if they are set."""
+
+    url: str
+    body: bytes
+    max_output_bytes: int
+    token: str | None = None
+    traceparent: str | None = None
+
+
+class HttpClient:
+    """Sends requests over connections that it keeps for a moment. Use it in one event loop."""
+
+    def __init__(self, env: Mapping[str, str], limits: Limits) -> None:
+        """Raises `ValueError` if `env` names a proxy that can't be used."""
+        self._proxies = Proxies(env)
+        self._limits = limits
+        self._session: ClientSession | None = None
+
+    async def post(
+        self, post: Post, on_headers: Callable[[], None], on_progress: Callable[[Raw], None]
+    ) -> bytes | Failure:
+        """Send the request and read the result object's text. Cancel it to drop the connection."""
+        line = _Line()
+        _line.set(line)
+        url = _exact(post.url)
+        complete = False
+        try:
+            async with self._open().post(
+                url,
+                data=post.body,
+                headers=_headers(post),
+                proxy=self._proxies.for_url(url),
+                allow_redirects=False,
+            ) as response:
+                on_headers()
+                reply = await _read(response, post.max_output_bytes, on_progress)
+                complete = response.content.at_eof()
+                return reply
+        except (aiohttp.ClientError, OSError) as error:
+            return _failure(error)
+        finally:
+            if not complete:
+                line.drop()
+
+    async def aclose(self) -> None:
+        """Close all connections."""
+        if self._session is not None:
+            await self._session.close()
+
+    def _open(self) -> ClientSession:
+        if self._session is None:
+            self._session = ClientSession(
+                connector=TCPConnector(
+                    limit=0,
+                    keepalive_timeout=self._limits.reuse_seconds,
+                    ssl=ssl.create_default_context(),
+                ),
+                request_class=_Request,
+                cookie_jar=aiohttp.DummyCookieJar(),
+                timeout=_UNLIMITED,
+                auto_decompress=False,
+                trust_env=False,
+                max_line_size=self._limits.header_bytes,
+                max_field_size=self._limits.header_bytes,
+                max_headers=self._limits.header_count,
+            )
+        return self._session
+
+
+class _Line:
+    """The connection that a request goes over."""
+
+    transport: asyncio.BaseTransport | None = None
+
+    def drop(self) -> None:
+        """Drop it at once, also if the service doesn't take what was written to it."""
+        if isinstance(self.transport, asyncio.WriteTransport):
+            self.transport.abort()
+
+
+_line: ContextVar[_Line] = ContextVar("_line")
+
+
+class _Request(ClientRequest):
+    """Notes which connection it is sent over."""
+
+    async def send(self, conn: Connection) -> ClientResponse:
+        _line.get().transport = conn.transport
+        return await super().send(conn)
+
+
+def _exact(url: str) -> URL:
+    """The URL as it is written; only one that isn't ASCII has to be encoded first."""
+    return URL(url, encoded=url.isascii())
+
+
+def _headers(post: Post) -> dict[str, str]:
+    headers = {
+        "Accept": "application/json, text/event-stream",
+        "Accept-Encoding": "identity",
+        "Content-Type": "application/json",
+        "User-Agent": "brain",
+    }
+    if post.token is not None:
+        headers["Authorization"] = f"Bearer {post.token}"
+    if post.traceparent is not None:
+        headers["traceparent"] = post.traceparent
+    return headers
+
+
+async def _read(
+    response: ClientResponse, max_bytes: int, on_progress: Callable[[Raw], None]
+) -> bytes | Failure:
+    if not 200 <= response.status < 300:
+        return Failure(Code.HTTP_STATUS, f"The status is {response.status}.")
+    kind = kind_of(response.headers)
+    if isinstance(kind, Failure):
+        return kind
+    if kind == "text/event-stream":
+        return await read_events(response.content, max_bytes, on_progress)
+    if (response.content_length or 0) > max_bytes:
+        return too_large(max_bytes)
+    return await read_json(response.content, max_bytes)
+
+
+_FAILURES: tuple[tuple[type[Exception], Failure], ...] = (
+    (
+        aiohttp.ClientHttpProxyError,
+        Failure(Code.CONNECTION_FAILED, "The proxy refused the connection."),
+    ),
+    (
+        aiohttp.ClientProxyConnectionError,
+        Failure(Code.CONNECTION_FAILED, "The proxy could not be reached."),
+    ),
+    (
+        aiohttp.ClientConnectorDNSError,
+        Failure(Code.CONNECTION_FAILED, "Its host name was not found."),
+    ),
+    (
+        aiohttp.ClientConnectorCertificateError,
+        Failure(Code.CONNECTION_FAILED, "Its TLS certificate is not valid."),
+    ),
+    (aiohttp.ClientConnectorError, Failure(Code.CONNECTION_FAILED)),
+    (aiohttp.ClientResponseError, Failure(Code.BAD_HTTP)),
+)
+"""What an exception means; the first that fits. Its own text is left out, since it names hosts."""
+
+
+def _failure(error: Exception) -> Failure:
+    fitting = (failure for kind, failure in _FAILURES if isinstance(error, kind))
+    return next(fitting, Failure(Code.CONNECTION_LOST))

@@ -1,0 +1,22 @@
+"""Limits on tool calls that no binding sets. A test lowers them; a deployment doesn't."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Seconds and bytes.
+
+    `headers_seconds`: until a service's response headers, from the start of the call.
+    `reuse_seconds`: how long an idle connection may still be used. Short, because a service may
+    close it at the very moment when the next request goes out, and that call's outcome would be
+    unknown for nothing.
+    `header_bytes`, `header_count`: of one response header line, and of lines.
+    `validation_seconds`: for checking one document against one schema.
+    """
+
+    headers_seconds: float = 30.0
+    reuse_seconds: float = 1.0
+    header_bytes: int = 16 * 1024
+    header_count: int = 200
+    validation_seconds: float = 5.0

@@ -1,0 +1,34 @@
+"""What a 2xx response says it is. Above: `http_call`. Below: `outcome`."""
+
+import re
+from typing import Literal
+
+from multidict import CIMultiDictProxy
+
+from brain.engine.tool.outcome import Code, Failure
+
+Kind = Literal["application/json", "text/event-stream"]
+
+_CHARSET = re.compile(r';\s*charset\s*=\s*"?([^";\s]*)', re.IGNORECASE)
+_UTF8 = frozenset({"utf-8", "utf8", "us-ascii"})
+
+
+def kind_of(headers: CIMultiDictProxy[str]) -> Kind | Failure:
+    """How to read the body, or why it can't be read."""
+    values = headers.getall("Content-Type", [])
+    if len(values) != 1:
+        return _wrong("It has none." if not values else "It has several.")
+    if headers.get("Content-Encoding", "identity").strip().lower() != "identity":
+        return _wrong("It is compressed, although that was not asked for.")
+    if any(charset.lower() not in _UTF8 for charset in _CHARSET.findall(values[0])):
+        return _wrong("Its charset is not UTF-8.")
+    essence = values[0].partition(";")[0].strip().lower()
+    if essence == "application/json":
+        return "application/json"
+    if essence == "text/event-stream":
+        return "text/event-stream"
+    return _wrong("It is neither application/json nor text/event-stream.")
+
+
+def _wrong(detail: str) -> Failure:
+    return Failure(Code.WRONG_CONTENT_TYPE, detail)

@@ -1,0 +1,85 @@
+"""The result object that a tool service answers with. Above: `json_reply`, `sse_reply`.
+
+Below: `strict_json`, `schema`. What is right is kept as it was sent; everything else is refused
+whole, because a half-understood result is worse for a model than a clear error.
+"""
+
+import binascii
+import re
+
+import msgspec
+from msgspec import UNSET, Raw, Struct, UnsetType
+
+from brain.engine.tool import strict_json
+from brain.engine.tool.outcome import Code, Failure
+from brain.engine.tool.strict_json import NotJson
+from brain_core.content import ImageBlock, ResultBlock, TextBlock, ToolResult
+
+_BOM = b"\xef\xbb\xbf"
+_IMAGE_TYPE = re.compile(r"image/[A-Za-z0-9!#$&^_.+-]+")
+
+
+class _Text(Struct, frozen=True, tag="text", forbid_unknown_fields=True):
+    text: str
+
+    def block(self) -> TextBlock | str:
+        return TextBlock(self.text)
+
+
+class _Image(Struct, frozen=True, tag="image", forbid_unknown_fields=True):
+    data: str
+    mime_type: str
+
+    def block(self) -> ImageBlock | str:
+        if not _IMAGE_TYPE.fullmatch(self.mime_type):
+            return "its `mime_type` is not an image type"
+        if not _is_base64(self.data):
+            return "its `data` is not base64"
+        return ImageBlock(self.data, self.mime_type)
+
+
+class _Result(Struct, frozen=True, forbid_unknown_fields=True):
+    content: tuple[_Text | _Image, ...] = ()
+    is_error: bool = False
+    unknown_outcome: bool = False
+    structured_content: Raw | UnsetType = UNSET
+
+
+_decoder = msgspec.json.Decoder(_Result)
+
+
+def parse_result(text: bytes) -> ToolResult | Failure:
+    """The result in `text`. A byte order mark before it is passed over."""
+    document = strict_json.read(text.removeprefix(_BOM))
+    if isinstance(document, NotJson):
+        return _bad(f"It is not JSON: {document.reason}.")
+    try:
+        sent = _decoder.decode(document.compact)
+    except msgspec.ValidationError as error:
+        return _bad(f"{error}.")
+    return _checked(sent)
+
+
+def _checked(sent: _Result) -> ToolResult | Failure:
+    blocks: list[ResultBlock] = []
+    for index, item in enumerate(sent.content):
+        block = item.block()
+        if isinstance(block, str):
+            return _bad(f"The block at /content/{index} is an image, but {block}.")
+        blocks.append(block)
+    if not blocks:
+        if isinstance(sent.structured_content, UnsetType):
+            return _bad("It has neither content nor structured content.")
+        blocks.append(TextBlock(bytes(sent.structured_content).decode()))
+    return ToolResult(tuple(blocks), sent.is_error, sent.unknown_outcome, sent.structured_content)
+
+
+def _is_base64(data: str) -> bool:
+    try:
+        return bool(binascii.a2b_base64(data, strict_mode=True))
+    except ValueError:
+        return False
+
+
+def _bad(detail: str) -> Failure:
+    return Failure(Code.BAD_RESULT, detail)

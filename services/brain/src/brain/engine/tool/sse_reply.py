@@ -1,0 +1,48 @@
+"""A reply that is a stream of events. Above: `http_call`. Below: `sse_events`, `strict_json`."""
+
+import asyncio
+from collections.abc import Callable
+
+from aiohttp import StreamReader
+from msgspec import Raw
+
+from brain.engine.tool import strict_json
+from brain.engine.tool.json_reply import too_large
+from brain.engine.tool.outcome import Code, Failure
+from brain.engine.tool.sse_events import EventParser, ServerSentEvent
+from brain.engine.tool.strict_json import NotJson
+
+
+async def read_events(
+    body: StreamReader, max_bytes: int, on_progress: Callable[[Raw], None]
+) -> bytes | Failure:
+    """The data of the `result` event, which ends the stream: what follows it is not read."""
+    parser = EventParser()
+    left = max_bytes
+    while chunk := await body.readany():
+        for event in parser.feed(chunk[:left]):
+            ended = _take(event, on_progress)
+            if ended is not None:
+                return ended
+        left -= len(chunk)
+        if left < 0:
+            return too_large(max_bytes)
+        # A flood of small events must not keep the event loop from the other sessions.
+        await asyncio.sleep(0)
+    return Failure(Code.NO_RESULT)
+
+
+def _take(event: ServerSentEvent, on_progress: Callable[[Raw], None]) -> bytes | Failure | None:
+    if event.name == b"result":
+        return event.data
+    if event.name != b"progress":
+        return Failure(Code.BAD_EVENT, f"It is named {_shown(event.name)}.")
+    progress = strict_json.read(event.data)
+    if isinstance(progress, NotJson):
+        return Failure(Code.BAD_EVENT, f"Its progress is not JSON: {progress.reason}.")
+    on_progress(progress.compact)
+    return None
+
+
+def _shown(name: bytes) -> str:
+    return repr(name[:60].decode(errors="replace")) if name else "nothing"
