@@ -1,0 +1,114 @@
+"""Makes tool calls for tests, through the door that the harness uses. Above: tests of tool calls.
+
+Below: `brain.engine.tool`. Each call goes over real sockets to whatever the binding's URL names.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any
+
+import msgspec
+from msgspec import Raw
+
+from brain.engine.tool.catalog import Binding, Catalog
+from brain.engine.tool.dispatch import HttpToolCaller
+from brain.engine.tool.inspection import Inspections
+from brain.engine.tool.limits import Limits
+from brain.engine.tool.protocol import RunningCall, ToolCall
+from brain_core import ids
+from brain_core.clock import Clock, SystemClock
+from brain_core.content import TextBlock, ToolResult
+
+TENANT = "local"
+SESSION = "ses_test"
+BRAIN_URL = "http://127.0.0.1:8080"
+ANY_OBJECT = Raw(b'{"type":"object"}')
+
+
+def binding(url: str, *, name: str = "test", **fields: Any) -> Binding:
+    """A binding for the tenant `local`; schemas may be given as Python values."""
+    for key in ("input_schema", "output_schema"):
+        if key in fields and not isinstance(fields[key], Raw):
+            fields[key] = Raw(msgspec.json.encode(fields[key]))
+    plain = Binding(name, "A tool.", ANY_OBJECT, url, frozenset({TENANT}))
+    return msgspec.structs.replace(plain, **fields)
+
+
+@dataclass
+class Call:
+    """A call that was begun, and what came of it so far."""
+
+    running: RunningCall
+    call_id: str
+    progress: list[bytes] = field(default_factory=list[bytes])
+
+    async def result(self) -> ToolResult:
+        return await self.running.result()
+
+
+class ToolDriver:
+    """Callers for any number of catalogs, closed together at the end."""
+
+    def __init__(self) -> None:
+        self.inspections = Inspections()
+        self._callers: list[HttpToolCaller] = []
+
+    async def __aenter__(self) -> "ToolDriver":
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        for caller in self._callers:
+            await caller.aclose()
+
+    def caller(
+        self,
+        *bindings: Binding,
+        limits: Limits | None = None,
+        clock: Clock | None = None,
+        env: Mapping[str, str] | None = None,
+    ) -> HttpToolCaller:
+        """A caller for these tools."""
+        caller = HttpToolCaller(
+            Catalog(bindings),
+            self.inspections,
+            brain_url=BRAIN_URL,
+            env=env or {},
+            limits=limits or Limits(),
+            clock=clock or SystemClock(),
+        )
+        self._callers.append(caller)
+        return caller
+
+
+def start(
+    caller: HttpToolCaller,
+    arguments: str = "{}",
+    *,
+    name: str = "test",
+    on_progress: Callable[[Raw], None] | None = None,
+    **fields: Any,
+) -> Call:
+    """Begin a call. What is not said is a session of the tenant `local` with this one tool."""
+    progress: list[bytes] = []
+
+    def note(payload: Raw) -> None:
+        progress.append(bytes(payload))
+        if on_progress is not None:
+            on_progress(payload)
+
+    plain = ToolCall(TENANT, SESSION, ids.call_id(), name, arguments, (name,))
+    call = msgspec.structs.replace(plain, **fields)
+    return Call(caller.start(call, note), call.call_id, progress)
+
+
+def said(result: ToolResult) -> str:
+    """The text of a result's only block."""
+    (block,) = result.content
+    assert isinstance(block, TextBlock)
+    return block.text
