@@ -7,7 +7,7 @@ import asyncio
 import contextlib
 import hmac
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 import grpc
 from grpc_health.v1 import health_pb2, health_pb2_grpc
@@ -30,7 +30,7 @@ _OPTIONS = (
     ("grpc.max_send_message_length", _MAX_MESSAGE),
     ("grpc.so_reuseport", 0),
 )
-_Handler = grpc.RpcMethodHandler[Any, Any] | None
+_Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any] | None"
 
 
 class EngineAddress(Struct, frozen=True):
@@ -109,5 +109,5 @@ class _KeyCheck(grpc.aio.ServerInterceptor):
         return self._refusal
 
 
-async def _unauthenticated(_request: object, context: grpc.aio.ServicerContext[Any, Any]) -> None:
+async def _unauthenticated(_request: object, context: "grpc.aio.ServicerContext[Any, Any]") -> None:
     await context.abort(grpc.StatusCode.UNAUTHENTICATED, "The engine's key is missing or wrong.")

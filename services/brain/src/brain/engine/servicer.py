@@ -2,11 +2,9 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from typing import Any
+from typing import Any, TypeAlias
 
 import grpc
-from msgspec import UNSET
-
 from brain.engine import convert
 from brain.engine.session.fanout import Fanout, Position
 from brain.engine.session.manager import SessionManager
@@ -19,7 +17,7 @@ from brainapi.session.v1 import session_pb2
 from brainapi.session.v1 import session_service_pb2 as pb
 from brainapi.session.v1.session_service_pb2_grpc import SessionServiceServicer
 
-_Context = grpc.aio.ServicerContext[Any, Any]
+_Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
 _DEFAULT_SESSIONS, _MAX_SESSIONS = 50, 200
 _DEFAULT_EVENTS, _MAX_EVENTS = 200, 1000
 
@@ -215,7 +213,7 @@ def _tool(binding: Binding) -> session_pb2.CatalogTool:
         name=binding.name,
         description=binding.description,
         input_schema_json=bytes(binding.input_schema),
-        output_schema_json=bytes(schema) if schema is not None and schema is not UNSET else b"",
+        output_schema_json=b"" if schema is None else bytes(schema),
     )
 
 

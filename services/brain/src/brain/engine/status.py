@@ -1,7 +1,7 @@
 """Why a call failed, as gRPC says it: the one place where that is decided. Above: `servicer`."""
 
 from collections.abc import Awaitable, Callable
-from typing import Any, NoReturn, cast
+from typing import Any, NoReturn, TypeAlias, cast
 
 import grpc
 import structlog
@@ -12,8 +12,8 @@ from brain.engine.session.refused import Refused
 from brainapi.session.v1 import session_pb2 as pb
 
 _log = structlog.get_logger(__name__)
-_Context = grpc.aio.ServicerContext[Any, Any]
-_Handler = grpc.RpcMethodHandler[Any, Any] | None
+_Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
+_Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any] | None"
 
 ERROR_METADATA = "brain-error-bin"
 _CODES = {

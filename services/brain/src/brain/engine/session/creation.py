@@ -78,6 +78,4 @@ class Creation:
     def _pinned(self, tenant_id: str, config: SessionConfig) -> tuple[ToolSpec, ...]:
         """What the model will see of each tool, whatever becomes of the host config."""
         found = (self._catalog.find(tenant_id, name) for name in config.tools)
-        return tuple(
-            ToolSpec(tool.name, tool.description, tool.input_schema) for tool in found if tool
-        )
+        return tuple(tool.spec() for tool in found if tool is not None)
