@@ -16,8 +16,11 @@ import uvicorn
 from brain.edge.app import create_app
 from brain.edge.server import EdgeServer
 from brain.edge.settings import EdgeSettings
+from brain_testing.api import Api
 from brain_testing.scripted_engine import ScriptedEngine
 from brainapi.session.v1.session_service_pb2_grpc import add_SessionServiceServicer_to_server
+
+_WAIT_SECONDS = 20.0
 
 
 class ScriptedBrain:
@@ -29,9 +32,10 @@ class ScriptedBrain:
         self.url = ""
         self._server: grpc.aio.Server | None = None
         self._edge: EdgeServer | None = None
+        self._serving: asyncio.Task[None] | None = None
 
     async def start_engine(self) -> None:
-        self._server = grpc.aio.server()
+        self._server = grpc.aio.server(options=[("grpc.max_receive_message_length", -1)])
         add_SessionServiceServicer_to_server(self.engine, self._server)
         self._server.add_insecure_port(self.settings.engine_target)
         await self._server.start()
@@ -46,6 +50,17 @@ class ScriptedBrain:
         if self._edge is not None:
             self._edge.should_exit = True
 
+    async def stopped(self) -> None:
+        """Wait until the edge has stopped."""
+        if self._serving is not None:
+            await self._serving
+
+    async def reachable(self, api: Api) -> None:
+        """Wait until the edge has found the engine again."""
+        async with asyncio.timeout(_WAIT_SECONDS):
+            while (await api.http.get("/catalog")).status_code == 503:
+                pass
+
     @asynccontextmanager
     async def serving(self) -> AsyncGenerator["ScriptedBrain"]:
         app = create_app(self.settings)
@@ -53,12 +68,12 @@ class ScriptedBrain:
         self._edge = EdgeServer(config, app)
         listener = socket.create_server(("127.0.0.1", 0))
         self.url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-        self.serving_task = asyncio.create_task(self._edge.serve([listener]))
+        self._serving = asyncio.create_task(self._edge.serve([listener]))
         try:
             yield self
         finally:
             self.stop_edge()
-            await self.serving_task
+            await self._serving
 
 
 @asynccontextmanager

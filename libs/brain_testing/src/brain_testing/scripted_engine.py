@@ -29,13 +29,14 @@ class ScriptedEngine(SessionServiceServicer):
     """Holds logs in memory; sends on its watch streams what it is told to.
 
     `answers` overrides an rpc by name: a message to return, or a status code to fail with.
-    `requests` is what came in, in order. While `deaf`, it answers no subscription.
+    `requests` and `metadata` are what came in. While `deaf`, it answers no subscription.
     """
 
     def __init__(self) -> None:
         self.answers: dict[str, Message | grpc.StatusCode] = {}
         self.trailers: tuple[tuple[str, bytes], ...] = ()
         self.requests: list[Message] = []
+        self.metadata: dict[str, dict[str, str | bytes]] = {}
         self.logs: dict[str, list[Event]] = {}
         self.tokens: dict[str, tuple[str, str]] = {}
         self.status = session_pb2.SESSION_STATUS_RUNNING
@@ -45,6 +46,13 @@ class ScriptedEngine(SessionServiceServicer):
         self._changed = asyncio.Condition()
 
     # What a test does.
+
+    def reset(self) -> None:
+        """Forget everything but the open streams."""
+        for part in (self.answers, self.requests, self.metadata, self.logs, self.tokens):
+            part.clear()
+        self.trailers = ()
+        self.status, self.idle, self.deaf = session_pb2.SESSION_STATUS_RUNNING, False, False
 
     def add(self, session_id: str, events: int = 1) -> None:
         """A session with this many durable events."""
@@ -197,6 +205,7 @@ class ScriptedEngine(SessionServiceServicer):
     async def _answer(self, request: Message, context: _Context, usual: Message) -> Any:
         await self._note(request)
         name = type(request).__name__.removesuffix("Request")
+        self.metadata[name] = dict(context.invocation_metadata() or ())
         answer = self.answers.get(name, usual)
         if isinstance(answer, grpc.StatusCode):
             await _abort(context, answer, self.trailers)

@@ -20,6 +20,7 @@ from brain.edge.problems import (
     Violation,
     not_found,
     problem,
+    too_much,
     unavailable,
 )
 from brainapi.session.v1.session_pb2 import ErrorDetail
@@ -50,9 +51,17 @@ class ErrorMiddleware:
         except Exception as error:  # noqa: BLE001 - this is where every exception ends
             answer = translate(error)
             if answer.problem.status == 500:
-                _log.error("request_failed", path=scope.get("path"), exc_info=error)
+                _report(error, scope["path"])
             if not started:
                 await ProblemResponse(answer)(scope, receive, send)
+
+
+def _report(error: Exception, path: str) -> None:
+    """Tell the operator what the client isn't told."""
+    if isinstance(error, AioRpcError):
+        _log.error("engine_failed", path=path, code=str(error.code()), details=error.details())
+    else:
+        _log.error("request_failed", path=path, exc_info=error)
 
 
 def translate(error: Exception) -> ProblemError:
@@ -70,6 +79,8 @@ def _from_grpc(error: AioRpcError) -> ProblemError:
         return not_found(_detail_of(error).code)
     if code in {grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED}:
         return unavailable()
+    if code is grpc.StatusCode.RESOURCE_EXHAUSTED:
+        return too_much()
     status = _STATUS.get(code)
     if status is None:
         return ProblemError(problem(500, "Something went wrong on the server."))

@@ -119,9 +119,7 @@ class Follower:
     @property
     def finished(self) -> bool:
         """Everything that this reader is to see was handed out."""
-        if self._end_at is not None and self.sent >= self._end_at:
-            return True
-        return self.over and (self._behind or not self._queue)
+        return self._at_end or (self.over and (self._behind or not self._queue))
 
     def take(self) -> bytes:
         """What waits, joined; empty if nothing does."""
@@ -137,13 +135,13 @@ class Follower:
     def advance(self, frames: Iterable[Frame], out: list[bytes]) -> None:
         """Move those of `frames` to `out` that this reader hasn't had and is to see."""
         for frame in frames:
+            if self._at_end:
+                return
             if not frame.seq:
                 out.append(frame.data)
             elif frame.seq > self.sent:
                 out.append(frame.data)
                 self.sent = frame.seq
-                if self.finished:
-                    return
             else:
                 out.clear()  # live-only events from before what the log already gave
 
@@ -160,6 +158,10 @@ class Follower:
     @property
     def _behind(self) -> bool:
         return self.sent < self._behind_to
+
+    @property
+    def _at_end(self) -> bool:
+        return self._end_at is not None and self.sent >= self._end_at
 
     def _fits(self, frame: Frame) -> bool:
         if not self._queue:

@@ -32,7 +32,7 @@ _VIEWS = (
     views.EventPage,
     views.Health,
 )
-_ALWAYS = (401, 422, 500, 503)
+_ALWAYS = (401, 422, 429, 500, 503)
 _TEXT = {"schema": {"type": "string"}}
 
 PROBLEMS: Mapping[int, str] = {
@@ -44,11 +44,13 @@ PROBLEMS: Mapping[int, str] = {
     413: "The body is too large.",
     415: "The body's media type is not JSON.",
     422: "The request is not valid; `errors` names each wrong part.",
+    429: "Too much is being asked at once.",
     500: "Something went wrong on the server.",
     503: "The engine can't be reached now.",
 }
 _PROBLEM_HEADERS: Mapping[int, Mapping[str, str]] = {
     401: {"WWW-Authenticate": "`Bearer`."},
+    429: {"Retry-After": "Seconds to wait before the next attempt."},
     503: {"Retry-After": "Seconds to wait before the next attempt."},
 }
 

@@ -92,6 +92,13 @@ def unavailable() -> ProblemError:
     return ProblemError(problem(503, detail, code="engine_unavailable"), headers)
 
 
+def too_much() -> ProblemError:
+    """The engine has more to do than it can take on."""
+    detail = "Too much is being asked at once. Try again shortly."
+    headers = {"Retry-After": str(RETRY_AFTER_SECONDS)}
+    return ProblemError(problem(429, detail), headers)
+
+
 def invalid(*violations: Violation) -> ProblemError:
     """The request was understood and is wrong in these places."""
     detail = "The request is not valid; see `errors`."
