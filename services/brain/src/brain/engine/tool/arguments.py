@@ -8,12 +8,9 @@ from brain.engine.tool.outcome import Code, Failure
 from brain.engine.tool.strict_json import Document, NotJson
 
 
-def read_arguments(text: str) -> Document | Failure:
+def read_arguments(text: bytes) -> Document | Failure:
     """Read the model's text as one JSON object, or say to the model why it is none."""
-    try:
-        document = strict_json.read(text.encode())
-    except UnicodeEncodeError:
-        return _refused("They are not valid Unicode.")
+    document = strict_json.read(text)
     if isinstance(document, NotJson):
         return _refused(f"They are not JSON: {document.reason}.")
     if not isinstance(document.value, dict):

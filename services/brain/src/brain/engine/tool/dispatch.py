@@ -1,6 +1,6 @@
 """Calls tools over HTTP: from the model's words to one result. Above: `harness`.
 
-Below: `catalog`, `arguments`, `http_call`, `result`, and `outcome` for all that goes wrong.
+Below: `catalog`, `checker`, `http_call`, `flight`, and `outcome` for all that goes wrong.
 """
 
 import re
@@ -10,16 +10,16 @@ from contextlib import contextmanager
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
-from brain.engine.tool.arguments import mismatch, read_arguments
 from brain.engine.tool.catalog import Catalog, Tool
+from brain.engine.tool.checker import Checker
+from brain.engine.tool.checks import Checked
 from brain.engine.tool.flight import Flight
 from brain.engine.tool.http_call import HttpClient, Post
 from brain.engine.tool.inspection import Inspections
 from brain.engine.tool.limits import Limits
 from brain.engine.tool.outcome import Code, Failure, result_of
 from brain.engine.tool.protocol import RunningCall, ToolCall
-from brain.engine.tool.result import parse_result
-from brain.engine.tool.schema import check_output
+from brain.engine.tool.sse_reply import OnProgress
 from brain_core.clock import Clock
 from brain_core.content import ToolResult
 from brain_core.trace import child_traceparent
@@ -37,13 +37,6 @@ class _Body(Struct, frozen=True):
     arguments: Raw
     inspection_token: str | UnsetType = UNSET
     brain_url: str | UnsetType = UNSET
-
-
-class _Admitted(Struct, frozen=True):
-    """A call that may be sent, with the text of its arguments."""
-
-    tool: Tool
-    arguments: Raw
 
 
 class HttpToolCaller:
@@ -66,6 +59,7 @@ class HttpToolCaller:
         self._clock = clock
         self._limits = limits
         self._client = HttpClient(env, limits)
+        self._checker = Checker(limits.validation_seconds)
 
     def start(self, call: ToolCall, on_progress: Callable[[Raw], None]) -> RunningCall:
         return Flight(lambda flight: self._run(call, on_progress, flight), self._clock)
@@ -73,45 +67,55 @@ class HttpToolCaller:
     async def aclose(self) -> None:
         """Close all connections. Calls that still run come to an end."""
         await self._client.aclose()
+        await self._checker.aclose()
 
     async def _run(
         self, call: ToolCall, on_progress: Callable[[Raw], None], flight: Flight
     ) -> ToolResult:
-        admitted = self._admit(call)
-        if isinstance(admitted, Failure):
-            return result_of(admitted, sent=False)
-        tool = admitted.tool
-        with self._request(call, admitted) as post:
-            flight.depart(self._limits.headers_seconds, tool.binding.timeout_seconds)
-            reply = await self._client.post(post, flight.headers_arrived, on_progress)
-        result = reply if isinstance(reply, Failure) else _read_result(tool, reply)
-        return result_of(result, sent=True) if isinstance(result, Failure) else result
+        tool = self._admit(call)
+        if isinstance(tool, Failure):
+            return result_of(tool, sent=False)
+        flight.limit(self._limits.headers_seconds, tool.binding.timeout_seconds)
+        checked = await self._checker.arguments(tool, _utf8(call.arguments))
+        if isinstance(checked.json, UnsetType):
+            return _ended(checked, sent=False)
+        with self._request(call, tool, checked.json) as post:
+            flight.depart()
+            reply = await self._client.post(
+                post, flight.headers_arrived, self._progress(tool, on_progress)
+            )
+        if isinstance(reply, Failure):
+            return result_of(reply, sent=True)
+        return _ended(await self._checker.result(tool, reply), sent=True)
 
-    def _admit(self, call: ToolCall) -> _Admitted | Failure:
-        """Everything that is checked before anything is sent."""
+    def _admit(self, call: ToolCall) -> Tool | Failure:
+        """Whether this session may call this tool, and Brain can."""
         if call.name not in call.enabled:
             return Failure(Code.REFUSED_NOT_ENABLED)
         tool = self._catalog.tool(call.tenant_id, call.name)
         if tool is None or tool.binding.mcp_tool is not None:
             return Failure(Code.REFUSED_UNAVAILABLE)
-        if not _usable(tool.binding.token):
-            return Failure(Code.REFUSED_CREDENTIAL)
-        document = read_arguments(call.arguments)
-        if isinstance(document, Failure):
-            return document
-        problems = tool.input.problems(document.value)
-        return mismatch(problems) if problems else _Admitted(tool, document.compact)
+        return tool if _usable(tool.binding.token) else Failure(Code.REFUSED_CREDENTIAL)
+
+    def _progress(self, tool: Tool, on_progress: Callable[[Raw], None]) -> OnProgress:
+        async def take(data: bytes) -> Failure | None:
+            checked = await self._checker.progress(tool, data)
+            if not isinstance(checked.json, UnsetType):
+                on_progress(checked.json)
+            return checked.failure
+
+        return take
 
     @contextmanager
-    def _request(self, call: ToolCall, admitted: _Admitted) -> Generator[Post]:
+    def _request(self, call: ToolCall, tool: Tool, arguments: Raw) -> Generator[Post]:
         """The request; its inspection token, if it has one, is good until the block ends."""
-        body = _Body(call.tenant_id, call.session_id, call.call_id, admitted.arguments)
-        if not admitted.tool.binding.inspect_session:
-            yield _post(call, admitted.tool, body)
+        body = _Body(call.tenant_id, call.session_id, call.call_id, arguments)
+        if not tool.binding.inspect_session:
+            yield _post(call, tool, body)
             return
         with self._inspections.issued(call.tenant_id, call.session_id) as token:
             body = msgspec.structs.replace(body, inspection_token=token, brain_url=self._brain_url)
-            yield _post(call, admitted.tool, body)
+            yield _post(call, tool, body)
 
 
 def _post(call: ToolCall, tool: Tool, body: _Body) -> Post:
@@ -130,9 +134,12 @@ def _usable(token: str | None) -> bool:
     return token is None or _HEADER_VALUE.fullmatch(token) is not None
 
 
-def _read_result(tool: Tool, reply: bytes) -> ToolResult | Failure:
-    result = parse_result(reply)
-    if isinstance(result, Failure) or result.is_error:
-        return result
-    problem = check_output(tool.output, result.structured_content)
-    return result if problem is None else Failure(Code.BAD_RESULT, problem)
+def _utf8(text: str) -> bytes:
+    """The model's text. A lone surrogate becomes bytes that aren't UTF-8, and is refused."""
+    return text.encode(errors="surrogatepass")
+
+
+def _ended(checked: Checked, *, sent: bool) -> ToolResult:
+    if not isinstance(checked.result, UnsetType):
+        return checked.result
+    return result_of(checked.failure or Failure(Code.INTERNAL_ERROR), sent=sent)

@@ -35,10 +35,13 @@ class Flight:
     def interrupt(self) -> None:
         self._stop(Code.INTERRUPTED)
 
-    def depart(self, headers_seconds: float, total_seconds: float) -> None:
-        """From here on something may be sent, and the time runs."""
-        self._sent = True
+    def limit(self, headers_seconds: float, total_seconds: float) -> None:
+        """Stop the call if it takes longer, from now on."""
         self._watchdog = asyncio.create_task(self._watch(headers_seconds, total_seconds))
+
+    def depart(self) -> None:
+        """From here on something may be sent."""
+        self._sent = True
 
     def headers_arrived(self) -> None:
         """The service has begun to answer."""

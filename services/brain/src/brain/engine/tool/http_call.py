@@ -13,7 +13,7 @@ from contextvars import ContextVar
 import aiohttp
 from aiohttp import ClientRequest, ClientResponse, ClientSession, ClientTimeout, TCPConnector
 from aiohttp.connector import Connection
-from msgspec import Raw, Struct
+from msgspec import Struct
 from yarl import URL
 
 from brain.engine.tool.json_reply import read_json, too_large
@@ -21,7 +21,7 @@ from brain.engine.tool.limits import Limits
 from brain.engine.tool.media_type import kind_of
 from brain.engine.tool.outcome import Code, Failure
 from brain.engine.tool.proxy import Proxies
-from brain.engine.tool.sse_reply import read_events
+from brain.engine.tool.sse_reply import OnProgress, read_events
 
 _UNLIMITED = ClientTimeout(total=None, connect=None, sock_connect=None, sock_read=None)
 """`flight` keeps the time, for all stages at once."""
@@ -47,7 +47,7 @@ class HttpClient:
         self._session: ClientSession | None = None
 
     async def post(
-        self, post: Post, on_headers: Callable[[], None], on_progress: Callable[[Raw], None]
+        self, post: Post, on_headers: Callable[[], None], on_progress: OnProgress
     ) -> bytes | Failure:
         """Send the request and read the result object's text. Cancel it to drop the connection."""
         line = _Line()
@@ -139,7 +139,7 @@ def _headers(post: Post) -> dict[str, str]:
 
 
 async def _read(
-    response: ClientResponse, max_bytes: int, on_progress: Callable[[Raw], None]
+    response: ClientResponse, max_bytes: int, on_progress: OnProgress
 ) -> bytes | Failure:
     if not 200 <= response.status < 300:
         return Failure(Code.HTTP_STATUS, f"The status is {response.status}.")

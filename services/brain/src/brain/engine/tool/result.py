@@ -12,7 +12,8 @@ from msgspec import UNSET, Raw, Struct, UnsetType
 
 from brain.engine.tool import strict_json
 from brain.engine.tool.outcome import Code, Failure
-from brain.engine.tool.strict_json import NotJson
+from brain.engine.tool.schema import Schema
+from brain.engine.tool.strict_json import Document, NotJson
 from brain_core.content import ImageBlock, ResultBlock, TextBlock, ToolResult
 
 _BOM = b"\xef\xbb\xbf"
@@ -48,8 +49,11 @@ class _Result(Struct, frozen=True, forbid_unknown_fields=True):
 _decoder = msgspec.json.Decoder(_Result)
 
 
-def parse_result(text: bytes) -> ToolResult | Failure:
-    """The result in `text`. A byte order mark before it is passed over."""
+def parse_result(text: bytes, output_schema: Schema | None = None) -> ToolResult | Failure:
+    """The result in `text`; a success must match the schema, if there is one.
+
+    A byte order mark before it is passed over.
+    """
     document = strict_json.read(text.removeprefix(_BOM))
     if isinstance(document, NotJson):
         return _bad(f"It is not JSON: {document.reason}.")
@@ -57,10 +61,23 @@ def parse_result(text: bytes) -> ToolResult | Failure:
         sent = _decoder.decode(document.compact)
     except msgspec.ValidationError as error:
         return _bad(f"{error}.")
-    return _checked(sent)
+    problem = None if output_schema is None else _mismatch(sent, output_schema)
+    return _assembled(sent) if problem is None else _bad(problem)
 
 
-def _checked(sent: _Result) -> ToolResult | Failure:
+def _mismatch(sent: _Result, schema: Schema) -> str | None:
+    if sent.is_error:
+        return None
+    if isinstance(sent.structured_content, UnsetType):
+        return "It has no structured content, which the tool's output schema asks for."
+    structured = bytes(sent.structured_content)
+    problems = schema.problems(Document(msgspec.json.decode(structured), Raw(structured)))
+    if not problems:
+        return None
+    return f"Its structured content does not match the output schema: {'; '.join(problems)}."
+
+
+def _assembled(sent: _Result) -> ToolResult | Failure:
     blocks: list[ResultBlock] = []
     for index, item in enumerate(sent.content):
         block = item.block()

@@ -5,17 +5,19 @@ Patterns run in linear time where they can; the few that look around or back run
 their backtracking.
 """
 
-from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
 import jsonschema_rs
-import msgspec
 from jsonschema_rs import FancyRegexOptions, RegexOptions, ValidationError, Validator
 
-from brain.engine.tool.strict_json import NotJson, read
+from brain.engine.tool.schema_weight import UNBOUNDED, weigh
+from brain.engine.tool.strict_json import Document, NotJson, read
 
 MAX_PROBLEMS = 5
+_ALL_PROBLEMS_BYTES = 2048
+"""Of a document. The validator collects every problem before it names one, which takes long."""
+
 _MAX_MESSAGE = 300
 _BACKTRACKS = 100_000
 
@@ -32,20 +34,32 @@ class Schema:
         document = read(text)
         if isinstance(document, NotJson):
             raise BadSchema(f"not JSON: {document.reason}")
-        self._validator = _compile(document.value)
+        self._validator, linear = _compile(document.value)
+        self.weight = weigh(document.value) if linear else UNBOUNDED
 
-    def problems(self, value: Any) -> tuple[str, ...]:
-        """What is wrong with `value`: for each problem a JSON pointer and what was expected."""
+    def problems(self, document: Document) -> tuple[str, ...]:
+        """What is wrong with a value: for each problem a JSON pointer and what was expected."""
+        value = document.value
         if self._validator.is_valid(value):
             return ()
-        return tuple(islice(self._messages(value), MAX_PROBLEMS))
+        if len(bytes(document.compact)) > _ALL_PROBLEMS_BYTES:
+            return tuple(_message(error) for error in _first(self._validator, value))
+        return tuple(map(_message, islice(self._validator.iter_errors(value), MAX_PROBLEMS)))
 
-    def _messages(self, value: Any) -> Iterator[str]:
-        for error in self._validator.iter_errors(value):
-            message = error.message
-            if len(message) > _MAX_MESSAGE:
-                message = message[:_MAX_MESSAGE] + "…"
-            yield f"{json_pointer(error.instance_path)}: {message}"
+
+def _first(validator: Validator, value: Any) -> tuple[ValidationError, ...]:
+    try:
+        validator.validate(value)
+    except ValidationError as error:
+        return (error,)
+    return ()
+
+
+def _message(error: ValidationError) -> str:
+    message = error.message
+    if len(message) > _MAX_MESSAGE:
+        message = message[:_MAX_MESSAGE] + "…"
+    return f"{json_pointer(error.instance_path)}: {message}"
 
 
 def json_pointer(path: list[str | int]) -> str:
@@ -55,15 +69,16 @@ def json_pointer(path: list[str | int]) -> str:
     return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in path)
 
 
-def _compile(schema: Any) -> Validator:
+def _compile(schema: Any) -> tuple[Validator, bool]:
+    """The validator, and whether all its patterns run in linear time."""
     if not isinstance(schema, dict | bool):
         raise BadSchema("neither an object nor a boolean")
     try:
-        return _validator(schema, RegexOptions())
+        return _validator(schema, RegexOptions()), True
     except ValidationError:
         pass
     try:
-        return _validator(schema, FancyRegexOptions(backtrack_limit=_BACKTRACKS))
+        return _validator(schema, FancyRegexOptions(backtrack_limit=_BACKTRACKS)), False
     except ValidationError as error:
         raise BadSchema(error.message) from None
 
@@ -72,15 +87,3 @@ def _validator(schema: Any, patterns: RegexOptions | FancyRegexOptions) -> Valid
     return jsonschema_rs.validator_for(
         schema, validate_formats=True, pattern_options=patterns, offline=True
     )
-
-
-def check_output(schema: Schema | None, structured: msgspec.Raw | msgspec.UnsetType) -> str | None:
-    """What is wrong with the structured content of a successful result, if anything."""
-    if schema is None:
-        return None
-    if isinstance(structured, msgspec.UnsetType):
-        return "It has no structured content, which the tool's output schema asks for."
-    problems = schema.problems(msgspec.json.decode(structured))
-    if not problems:
-        return None
-    return "Its structured content does not match the tool's output schema: " + "; ".join(problems)

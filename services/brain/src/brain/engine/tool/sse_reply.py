@@ -1,27 +1,27 @@
-"""A reply that is a stream of events. Above: `http_call`. Below: `sse_events`, `strict_json`."""
+"""A reply that is a stream of events. Above: `http_call`. Below: `sse_events`."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 from aiohttp import StreamReader
-from msgspec import Raw
 
-from brain.engine.tool import strict_json
 from brain.engine.tool.json_reply import too_large
 from brain.engine.tool.outcome import Code, Failure
 from brain.engine.tool.sse_events import EventParser, ServerSentEvent
-from brain.engine.tool.strict_json import NotJson
+
+OnProgress = Callable[[bytes], Awaitable[Failure | None]]
+"""Takes the data of a progress event; a failure ends the call."""
 
 
 async def read_events(
-    body: StreamReader, max_bytes: int, on_progress: Callable[[Raw], None]
+    body: StreamReader, max_bytes: int, on_progress: OnProgress
 ) -> bytes | Failure:
     """The data of the `result` event, which ends the stream: what follows it is not read."""
     parser = EventParser()
     left = max_bytes
     while chunk := await body.readany():
         for event in parser.feed(chunk[:left]):
-            ended = _take(event, on_progress)
+            ended = await _take(event, on_progress)
             if ended is not None:
                 return ended
         left -= len(chunk)
@@ -32,16 +32,12 @@ async def read_events(
     return Failure(Code.NO_RESULT)
 
 
-def _take(event: ServerSentEvent, on_progress: Callable[[Raw], None]) -> bytes | Failure | None:
+async def _take(event: ServerSentEvent, on_progress: OnProgress) -> bytes | Failure | None:
     if event.name == b"result":
         return event.data
     if event.name != b"progress":
         return Failure(Code.BAD_EVENT, f"It is named {_shown(event.name)}.")
-    progress = strict_json.read(event.data)
-    if isinstance(progress, NotJson):
-        return Failure(Code.BAD_EVENT, f"Its progress is not JSON: {progress.reason}.")
-    on_progress(progress.compact)
-    return None
+    return await on_progress(event.data)
 
 
 def _shown(name: bytes) -> str:
