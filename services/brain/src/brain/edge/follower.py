@@ -121,6 +121,11 @@ class Follower:
         """Everything that this reader is to see was handed out."""
         return self._at_end or (self.over and (self._behind or not self._queue))
 
+    @property
+    def quiet(self) -> bool:
+        """There is nothing to take now."""
+        return not self._beat and (self._behind or not self._queue)
+
     def take(self) -> bytes:
         """What waits, joined; empty if nothing does."""
         out: list[bytes] = []

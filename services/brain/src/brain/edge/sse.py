@@ -87,19 +87,19 @@ class EventStream(Response):
             await asyncio.gather(*helpers, return_exceptions=True)
 
     async def _send_all(self, send: Send) -> None:
-        follower = self._follower
-        standing = self._standing
+        follower, standing = self._follower, self._standing
         chunk = HEARTBEAT + state_frame(follower.session_id, standing.status, standing.last_seq)
-        while True:
+        await send({"type": "http.response.body", "body": chunk, "more_body": True})
+        while not follower.finished:
+            if follower.must_read_log:
+                chunk = follower.take() + await self._page()
+            elif follower.quiet:
+                await follower.wait()
+                continue
+            else:
+                chunk = follower.take()
             if chunk:
                 await send({"type": "http.response.body", "body": chunk, "more_body": True})
-            if follower.finished:
-                return
-            chunk = follower.take()
-            if follower.must_read_log:
-                chunk += await self._page()
-            elif not chunk and not follower.finished:
-                await follower.wait()
 
     async def _page(self) -> bytes:
         """The next piece of the log."""
