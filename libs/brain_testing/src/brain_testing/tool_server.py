@@ -93,13 +93,14 @@ class ToolServer:
         """Wait until a client has gone from a script's `UntilGone`, once more than before."""
         await self._signals.wait_for(_GONE)
 
-    async def _accepted(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+    def _accepted(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         connection = _Connection(self.connections, self.requests, self._signals, reader, writer)
         self.connections += 1
+        task = asyncio.create_task(self._play(connection, writer))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _play(self, connection: "_Connection", writer: asyncio.StreamWriter) -> None:
         try:
             while await connection.play(self._script, self._by_path):
                 pass

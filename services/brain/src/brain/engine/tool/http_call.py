@@ -1,30 +1,27 @@
-"""One POST to a tool service, sent at most once. Above: `dispatch`. Below: aiohttp.
+"""One POST to a tool service, sent at most once. Above: `dispatch`. Below: `connection`,
+`json_reply`, `sse_reply`.
 
 aiohttp repeats a request on its own only for idempotent methods, and POST is none. Nothing is
 taken from the environment but the proxy; no redirect is followed, no cookie kept, nothing
 decompressed.
 """
 
-import asyncio
 import ssl
 from collections.abc import Callable, Mapping
-from contextvars import ContextVar
+from functools import cached_property
 
 import aiohttp
-from aiohttp import ClientRequest, ClientResponse, ClientSession, ClientTimeout, TCPConnector
-from aiohttp.connector import Connection
+from aiohttp import ClientResponse, ClientSession
 from msgspec import Struct
 from yarl import URL
 
+from brain.engine.tool.connection import Line, open_session
 from brain.engine.tool.json_reply import read_json, too_large
 from brain.engine.tool.limits import Limits
 from brain.engine.tool.media_type import kind_of
 from brain.engine.tool.outcome import Code, Failure
 from brain.engine.tool.proxy import Proxies
 from brain.engine.tool.sse_reply import OnProgress, read_events
-
-_UNLIMITED = ClientTimeout(total=None, connect=None, sock_connect=None, sock_read=None)
-"""`flight` keeps the time, for all stages at once."""
 
 
 class Post(Struct, frozen=True):
@@ -44,18 +41,21 @@ class HttpClient:
         """Raises `ValueError` if `env` names a proxy that can't be used."""
         self._proxies = Proxies(env)
         self._limits = limits
-        self._session: ClientSession | None = None
+        self._tls = ssl.create_default_context()
+
+    @cached_property
+    def _session(self) -> ClientSession:
+        return open_session(self._limits, self._tls)
 
     async def post(
         self, post: Post, on_headers: Callable[[], None], on_progress: OnProgress
     ) -> bytes | Failure:
         """Send the request and read the result object's text. Cancel it to drop the connection."""
-        line = _Line()
-        _line.set(line)
+        line = Line()
         url = _exact(post.url)
         complete = False
         try:
-            async with self._open().post(
+            async with self._session.post(
                 url,
                 data=post.body,
                 headers=_headers(post),
@@ -63,7 +63,7 @@ class HttpClient:
                 allow_redirects=False,
             ) as response:
                 on_headers()
-                reply = await _read(response, post.max_output_bytes, on_progress)
+                reply = await _read(response, line, post.max_output_bytes, on_progress)
                 complete = response.content.at_eof()
                 return reply
         except (aiohttp.ClientError, OSError) as error:
@@ -74,49 +74,8 @@ class HttpClient:
 
     async def aclose(self) -> None:
         """Close all connections."""
-        if self._session is not None:
+        if "_session" in vars(self):
             await self._session.close()
-
-    def _open(self) -> ClientSession:
-        if self._session is None:
-            self._session = ClientSession(
-                connector=TCPConnector(
-                    limit=0,
-                    keepalive_timeout=self._limits.reuse_seconds,
-                    ssl=ssl.create_default_context(),
-                ),
-                request_class=_Request,
-                cookie_jar=aiohttp.DummyCookieJar(),
-                timeout=_UNLIMITED,
-                auto_decompress=False,
-                trust_env=False,
-                max_line_size=self._limits.header_bytes,
-                max_field_size=self._limits.header_bytes,
-                max_headers=self._limits.header_count,
-            )
-        return self._session
-
-
-class _Line:
-    """The connection that a request goes over."""
-
-    transport: asyncio.BaseTransport | None = None
-
-    def drop(self) -> None:
-        """Drop it at once, also if the service doesn't take what was written to it."""
-        if isinstance(self.transport, asyncio.WriteTransport):
-            self.transport.abort()
-
-
-_line: ContextVar[_Line] = ContextVar("_line")
-
-
-class _Request(ClientRequest):
-    """Notes which connection it is sent over."""
-
-    async def send(self, conn: Connection) -> ClientResponse:
-        _line.get().transport = conn.transport
-        return await super().send(conn)
 
 
 def _exact(url: str) -> URL:
@@ -139,18 +98,22 @@ def _headers(post: Post) -> dict[str, str]:
 
 
 async def _read(
-    response: ClientResponse, max_bytes: int, on_progress: OnProgress
+    response: ClientResponse, line: Line, max_bytes: int, on_progress: OnProgress
 ) -> bytes | Failure:
     if not 200 <= response.status < 300:
         return Failure(Code.HTTP_STATUS, f"The status is {response.status}.")
     kind = kind_of(response.headers)
     if isinstance(kind, Failure):
         return kind
+
+    async def more() -> bytes:
+        return await line.read(response)
+
     if kind == "text/event-stream":
-        return await read_events(response.content, max_bytes, on_progress)
+        return await read_events(more, max_bytes, on_progress)
     if (response.content_length or 0) > max_bytes:
         return too_large(max_bytes)
-    return await read_json(response.content, max_bytes)
+    return await read_json(more, max_bytes)
 
 
 _FAILURES: tuple[tuple[type[Exception], Failure], ...] = (

@@ -19,6 +19,10 @@ _ALL_PROBLEMS_BYTES = 2048
 """Of a document. The validator collects every problem before it names one, which takes long."""
 
 _MAX_MESSAGE = 300
+_NOTHING_ALLOWED: dict[str | int, str] = {
+    "additionalProperties": "no properties are allowed",
+    "items": "no items are allowed",
+}
 _BACKTRACKS = 100_000
 
 
@@ -57,6 +61,8 @@ def _first(validator: Validator, value: Any) -> tuple[ValidationError, ...]:
 
 def _message(error: ValidationError) -> str:
     message = error.message
+    if error.kind.name == "falseSchema":
+        message = _NOTHING_ALLOWED.get(error.schema_path[-1], "nothing is allowed here")
     if len(message) > _MAX_MESSAGE:
         message = message[:_MAX_MESSAGE] + "…"
     return f"{json_pointer(error.instance_path)}: {message}"

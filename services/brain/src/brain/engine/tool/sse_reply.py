@@ -3,9 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from aiohttp import StreamReader
-
-from brain.engine.tool.json_reply import too_large
+from brain.engine.tool.json_reply import More, too_large
 from brain.engine.tool.outcome import Code, Failure
 from brain.engine.tool.sse_events import EventParser, ServerSentEvent
 
@@ -13,13 +11,11 @@ OnProgress = Callable[[bytes], Awaitable[Failure | None]]
 """Takes the data of a progress event; a failure ends the call."""
 
 
-async def read_events(
-    body: StreamReader, max_bytes: int, on_progress: OnProgress
-) -> bytes | Failure:
+async def read_events(more: More, max_bytes: int, on_progress: OnProgress) -> bytes | Failure:
     """The data of the `result` event, which ends the stream: what follows it is not read."""
     parser = EventParser()
     left = max_bytes
-    while chunk := await body.readany():
+    while chunk := await more():
         for event in parser.feed(chunk[:left]):
             ended = await _take(event, on_progress)
             if ended is not None:
