@@ -143,7 +143,8 @@ class Watch:
     async def _stream(self) -> None:
         """One connection, until it breaks."""
         self._requests = asyncio.Queue()
-        for follower in self._followers:
+        for follower in list(self._followers):
+            self._forget(follower)  # it may have come in the pause, and asked the stream before
             self._subscribe(follower)
         call = self._engine.stub.WatchEvents(_drain(self._requests), metadata=self._engine.metadata)
         try:

@@ -5,7 +5,9 @@ from collections.abc import AsyncIterator
 from typing import Any, TypeAlias
 
 import grpc
+import structlog
 from brain.engine import convert
+from brain.engine.log.protocol import LogUnavailable
 from brain.engine.session.fanout import Fanout, Position
 from brain.engine.session.manager import SessionManager
 from brain.engine.session.refused import Refused
@@ -18,6 +20,7 @@ from brainapi.session.v1 import session_service_pb2 as pb
 from brainapi.session.v1.session_service_pb2_grpc import SessionServiceServicer
 
 _Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
+_log = structlog.get_logger(__name__)
 _DEFAULT_SESSIONS, _MAX_SESSIONS = 50, 200
 _DEFAULT_EVENTS, _MAX_EVENTS = 200, 1000
 
@@ -186,11 +189,16 @@ class SessionServicer(SessionServiceServicer):
     async def _read_watches(
         self, requests: AsyncIterator[pb.WatchEventsRequest], stream: WatchStream
     ) -> None:
-        async for request in requests:
-            if request.HasField("subscribe"):
-                await self._subscribe(request.subscribe, stream)
-            elif request.HasField("unsubscribe"):
-                stream.unsubscribe(request.unsubscribe.watch_id)
+        try:
+            async for request in requests:
+                if request.HasField("subscribe"):
+                    await self._subscribe(request.subscribe, stream)
+                elif request.HasField("unsubscribe"):
+                    stream.unsubscribe(request.unsubscribe.watch_id)
+        except LogUnavailable as error:
+            # The reader subscribes again, on a new stream, until the log is back.
+            _log.error("watch_lost_its_log", error=str(error))
+            stream.finish()
 
     async def _subscribe(self, wanted: pb.Subscribe, stream: WatchStream) -> None:
         tenant_id, session_id = wanted.tenant_id, wanted.session_id

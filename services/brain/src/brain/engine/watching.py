@@ -36,6 +36,7 @@ class WatchStream:
         self._items: list[pb.WatchItem] = []
         self._bytes = 0
         self._ready = asyncio.Event()
+        self._finished = False
         self._watches: dict[int, str] = {}
         self._followed: dict[str, int] = {}
 
@@ -78,6 +79,11 @@ class WatchStream:
         self._drop(session_id)
         self._end(session_id, 0, _REASONS[reason])
 
+    def finish(self) -> None:
+        """End the stream from this side."""
+        self._finished = True
+        self._ready.set()
+
     def close(self) -> None:
         """The stream is over."""
         for session_id in list(self._followed):
@@ -86,7 +92,7 @@ class WatchStream:
     async def batches(self) -> AsyncIterator[pb.WatchEventsResponse]:
         """What was gathered, as messages, for as long as the stream lives."""
         pace = _Pace(asyncio.get_running_loop())
-        while True:
+        while not self._finished:
             await self._ready.wait()
             delay = pace.delay()
             if delay > 0:

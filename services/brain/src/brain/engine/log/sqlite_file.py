@@ -46,6 +46,7 @@ def connect_writer(path: Path) -> sqlite3.Connection:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")
+        connection.execute("PRAGMA secure_delete = ON")  # what a user deletes is gone
         _migrate(connection, path)
     except sqlite3.Error as error:
         raise LogCannotOpen(f"The log {path} can't be opened: {error}.") from error

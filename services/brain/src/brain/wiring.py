@@ -1,0 +1,202 @@
+"""The only place where the parts are built and joined. Above: `main`, `cli`. Below: everything.
+
+Two processes come out of here: the engine, and the edge that speaks gRPC to it.
+"""
+
+import asyncio
+import os
+import signal
+import socket
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+
+import msgspec
+import uvicorn
+from msgspec import Raw, Struct
+
+from brain.config.bindings import ToolBinding
+from brain.config.check import CheckedConfig
+from brain.config.host import split_listen, sqlite_path
+from brain.edge.app import create_app
+from brain.edge.server import EdgeServer
+from brain.edge.settings import EdgeSettings
+from brain.engine.harness.registry import harnesses
+from brain.engine.log.protocol import EventLog
+from brain.engine.log.sqlite import LogCannotOpen, open_sqlite
+from brain.engine.model.demo import DemoModel
+from brain.engine.model.registry import ModelRegistry
+from brain.engine.server import Engine, EngineAddress
+from brain.engine.servicer import SessionServicer
+from brain.engine.session.creation import Creation
+from brain.engine.session.fanout import Fanout
+from brain.engine.session.manager import SessionManager
+from brain.engine.session.waking import Parts
+from brain.engine.tool.catalog import Binding, Catalog
+from brain.engine.tool.dispatch import HttpToolCaller
+from brain.engine.tool.inspection import Inspections
+from brain.engine.tool.limits import Limits
+from brain_core.clock import Clock, SystemClock
+
+
+class StartError(Exception):
+    """A process can't start; its message is one clear line for the operator."""
+
+
+class Tuning(Struct, frozen=True):
+    """What tests change and operators don't."""
+
+    clock: Clock = SystemClock()
+    limits: Limits = Limits()
+    rest_after_seconds: float = 30.0
+
+
+_UNTUNED = Tuning()
+
+
+async def serve_engine(config: CheckedConfig) -> None:
+    """Run the engine until SIGTERM or SIGINT. Raises: StartError."""
+    stopped = _stop_signal()
+    async with running_engine(config):
+        await stopped.wait()
+
+
+async def serve_edge(config: CheckedConfig) -> None:
+    """Run the edge until SIGTERM or SIGINT. Raises: StartError."""
+    stopped = _stop_signal()
+    async with running_edge(config):
+        await stopped.wait()
+
+
+@asynccontextmanager
+async def running_engine(
+    config: CheckedConfig, env: Mapping[str, str] = os.environ, tuning: Tuning = _UNTUNED
+) -> AsyncIterator[Engine]:
+    """An engine that serves while the block runs. Raises: StartError."""
+    async with AsyncExitStack() as stack:
+        log = await _open_log(config)
+        stack.push_async_callback(log.close)
+        catalog = Catalog(_binding(config, tool) for tool in config.host.tools)
+        inspections = Inspections()
+        caller = HttpToolCaller(
+            catalog,
+            inspections,
+            brain_url=config.host.public_url,
+            env=env,
+            limits=tuning.limits,
+            clock=tuning.clock,
+        )
+        stack.push_async_callback(caller.aclose)
+        parts = Parts(log, Fanout(), tuning.clock, harnesses(), _models(), caller)
+        engine = _engine(config, parts, catalog, inspections, tuning)
+        stack.push_async_callback(engine.stop)
+        await engine.start()
+        yield engine
+
+
+@asynccontextmanager
+async def running_edge(config: CheckedConfig) -> AsyncIterator[str]:
+    """An edge that serves while the block runs; gives its URL. Raises: StartError."""
+    listener = _listen(config.host.listen)
+    settings = EdgeSettings(
+        engine_target=config.host.engine.listen,
+        engine_key=config.engine_key,
+        api_keys=config.api_keys,
+        public_url=config.host.public_url,
+    )
+    app = create_app(settings)
+    server = EdgeServer(
+        uvicorn.Config(
+            app,
+            http="httptools",
+            ws="none",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            timeout_graceful_shutdown=5,
+        ),
+        app,
+    )
+    serving = asyncio.create_task(server.serve(sockets=[listener]))
+    try:
+        yield _url_of(listener)
+    finally:
+        server.should_exit = True
+        await serving
+
+
+def _engine(
+    config: CheckedConfig,
+    parts: Parts,
+    catalog: Catalog,
+    inspections: Inspections,
+    tuning: Tuning,
+) -> Engine:
+    creation = Creation(parts.harnesses, parts.models, catalog, parts.clock)
+    manager = SessionManager(parts, creation)
+    offered = (tuple(parts.harnesses), parts.models.names())
+    servicer = SessionServicer(manager, parts.fanout, catalog, inspections, offered)
+    address = EngineAddress(config.host.engine.listen, config.engine_key)
+    try:
+        return Engine(address, servicer, manager, tuning.rest_after_seconds)
+    except RuntimeError as error:
+        raise StartError(f"The engine can't listen on {address.target}: {error}") from error
+
+
+def _models() -> ModelRegistry:
+    return ModelRegistry({"demo": DemoModel()}, named={"demo": ("script",)})
+
+
+async def _open_log(config: CheckedConfig) -> EventLog:
+    try:
+        return await open_sqlite(sqlite_path(config.host.store))
+    except LogCannotOpen as error:
+        raise StartError(str(error)) from error
+
+
+def _binding(config: CheckedConfig, tool: ToolBinding) -> Binding:
+    return Binding(
+        name=tool.name,
+        description=tool.description,
+        input_schema=_raw(tool.input_schema),
+        output_schema=None if tool.output_schema is None else _raw(tool.output_schema),
+        url=tool.url,
+        token=config.tool_tokens.get(tool.name),
+        tenants=frozenset(tool.tenants),
+        timeout_seconds=tool.timeout_seconds,
+        max_output_bytes=tool.max_output_bytes,
+        inspect_session=tool.inspect_session,
+        mcp_tool=tool.mcp_tool,
+    )
+
+
+def _raw(schema: object) -> Raw:
+    return Raw(msgspec.json.encode(schema))
+
+
+def _listen(address: str) -> socket.socket:
+    host, port = split_listen(address)
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    # With its protocol said, or asyncio sets no TCP_NODELAY and each answer may wait 40 ms.
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host, port))
+    except OSError as error:
+        listener.close()
+        raise StartError(f"The edge can't listen on {address}: {error.strerror}.") from error
+    listener.listen(2048)
+    return listener
+
+
+def _url_of(listener: socket.socket) -> str:
+    host, port = listener.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def _stop_signal() -> asyncio.Event:
+    """An event that SIGTERM and SIGINT set, in place of what they do by themselves."""
+    stopped = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stopped.set)
+    return stopped
