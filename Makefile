@@ -19,6 +19,9 @@ editable = $(foreach member,$(1),--editable ./$(member))
 # What a shell may have set for other projects must not decide what is installed, or where.
 unexport VIRTUAL_ENV PYTHONHOME PYTHONPATH PIP_USER PIP_TARGET PIP_PREFIX PIP_REQUIRE_VIRTUALENV
 unexport UV_PYTHON UV_SYSTEM_PYTHON UV_TARGET UV_PREFIX UV_REQUIRE_HASHES UV_NO_BUILD UV_CONSTRAINT
+# uv trusts the certificates that the machine trusts, as pip does.
+UV_SYSTEM_CERTS ?= 1
+export UV_SYSTEM_CERTS
 # The checks below say what matters; these would only say that newer versions exist.
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
