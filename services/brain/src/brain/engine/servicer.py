@@ -6,6 +6,7 @@ from typing import Any, TypeAlias
 
 import grpc
 import structlog
+
 from brain.engine import convert
 from brain.engine.log.protocol import LogUnavailable
 from brain.engine.session.fanout import Fanout, Position

@@ -149,10 +149,11 @@ class SqliteLog:
         await self._writer.submit(lambda _: None)
 
     async def close(self) -> None:
-        await self._writer.close()
         self._pool.shutdown(wait=True)
         while not self._readers.empty():
             self._readers.get().close()
+        # The writer goes last: the last connection to close folds the WAL into the database.
+        await self._writer.close()
         os.close(self._held)
 
     async def _read(self, read: Callable[[sqlite3.Connection], _T]) -> _T:
