@@ -23,6 +23,8 @@ from brain_core.session import DEFAULT_MAX_STEPS, Delivery, Thinking
 MAX_IMAGE_BYTES = 5 * 1024 * 1024
 _MAX_INT32 = 2**31 - 1
 _MAX_INT64 = 2**63 - 1
+_BASE64_PATTERN = "^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$"
+"""Only for the OpenAPI document: over megabytes, the decoder is the faster check."""
 
 
 class _Request(BaseModel):
@@ -93,7 +95,10 @@ class Image(_Request):
     type: Literal["image"]
     data: Annotated[
         str,
-        Field(min_length=1, json_schema_extra={"contentEncoding": "base64"}),
+        Field(
+            min_length=1,
+            json_schema_extra={"contentEncoding": "base64", "pattern": _BASE64_PATTERN},
+        ),
         AfterValidator(_image_data),
     ]
     mime_type: Annotated[str, Field(pattern=r"^image/[A-Za-z0-9.+-]{1,120}$")]

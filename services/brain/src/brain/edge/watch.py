@@ -34,7 +34,7 @@ class Watch:
         self._by_watch_id: dict[int, Follower] = {}
         self._live: dict[str, list[Follower]] = {}
         self._last_watch_id = 0
-        self._requests: asyncio.Queue[pb.WatchEventsRequest] = asyncio.Queue()
+        self._requests: asyncio.Queue[pb.WatchEventsRequest | None] = asyncio.Queue()
         self._connected = False
         self._wanted = asyncio.Event()
         self._closed = False
@@ -154,6 +154,8 @@ class Watch:
                     self._dispatch(item)
         finally:
             call.cancel()
+            # gRPC leaves its reader of requests waiting when a call has ended by itself.
+            self._requests.put_nowait(None)
 
     def _break(self) -> None:
         """Whoever had joined waits for the next connection; whoever hadn't is told."""
@@ -229,7 +231,7 @@ class Watch:
 
 
 async def _drain(
-    requests: asyncio.Queue[pb.WatchEventsRequest],
+    requests: asyncio.Queue[pb.WatchEventsRequest | None],
 ) -> AsyncIterator[pb.WatchEventsRequest]:
-    while True:
-        yield await requests.get()
+    while (request := await requests.get()) is not None:
+        yield request

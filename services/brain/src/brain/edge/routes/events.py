@@ -24,10 +24,6 @@ _HEADERS = {
         "description": "Works like `after`, and wins over it.",
         "schema": {"type": "integer", "minimum": 0, "maximum": MAX_SEQ},
     },
-    "Accept": {
-        "description": "`text/event-stream` for a stream; anything else gives a page.",
-        "schema": {"type": "string"},
-    },
 }
 _STREAM = {
     "text/event-stream": {
@@ -42,7 +38,7 @@ _STREAM = {
 @router.get(
     "",
     **documented(
-        Answer(200, "A page of events, or a stream.", EventPage, also=_STREAM),
+        Answer(200, "A page; a stream if `Accept` prefers it.", EventPage, also=_STREAM),
         query=EventsQuery,
         problems=(403, 404),
         headers=_HEADERS,
