@@ -3,6 +3,7 @@
 Below: `brain.engine.tool`. Each call goes over real sockets to whatever the binding's URL names.
 """
 
+import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import TracebackType
@@ -23,6 +24,7 @@ from brain_core.content import TextBlock, ToolResult
 TENANT = "local"
 SESSION = "ses_test"
 BRAIN_URL = "http://127.0.0.1:8080"
+_PATIENCE = 20.0
 ANY_OBJECT = Raw(b'{"type":"object"}')
 
 
@@ -42,9 +44,23 @@ class Call:
     running: RunningCall
     call_id: str
     progress: list[bytes] = field(default_factory=list[bytes])
+    news: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def result(self) -> ToolResult:
-        return await self.running.result()
+        """The result; a call that doesn't end fails its test."""
+        async with asyncio.timeout(_PATIENCE):
+            return await self.running.result()
+
+    async def begun(self) -> None:
+        """Let the call do what it does before it first has to wait."""
+        await asyncio.sleep(0)
+
+    async def progressed(self, times: int) -> None:
+        """Wait until so much progress was passed on."""
+        async with asyncio.timeout(_PATIENCE):
+            while len(self.progress) < times:
+                self.news.clear()
+                await self.news.wait()
 
 
 class ToolDriver:
@@ -96,15 +112,17 @@ def start(
 ) -> Call:
     """Begin a call. What is not said is a session of the tenant `local` with this one tool."""
     progress: list[bytes] = []
+    news = asyncio.Event()
 
     def note(payload: Raw) -> None:
         progress.append(bytes(payload))
+        news.set()
         if on_progress is not None:
             on_progress(payload)
 
     plain = ToolCall(TENANT, SESSION, ids.call_id(), name, arguments, (name,))
     call = msgspec.structs.replace(plain, **fields)
-    return Call(caller.start(call, note), call.call_id, progress)
+    return Call(caller.start(call, note), call.call_id, progress, news)
 
 
 def said(result: ToolResult) -> str:

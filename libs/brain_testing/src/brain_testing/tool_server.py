@@ -27,10 +27,15 @@ from brain_testing.raw_script import (
 from brain_testing.raw_signals import Signals
 
 _GONE = "the client has gone"
+_CLOSED = "the connection is closed"
 
 
 class ToolServer:
-    """`async with ToolServer(*steps) as server:`; each request plays the script once."""
+    """`async with ToolServer(*steps) as server:`; each request plays the script once.
+
+    `requests` are those of which at least the headers were read; `drained` counts the bytes that
+    scripts' `UntilGone` read from connections that have ended.
+    """
 
     def __init__(self, *script: Step, tls: ssl.SSLContext | None = None) -> None:
         self.requests: list[RawRequest] = []
@@ -39,6 +44,7 @@ class ToolServer:
         self._by_path: dict[str, Script] = {}
         self._tls = tls
         self._signals = Signals()
+        self.drained = 0
         self._server: asyncio.Server | None = None
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -93,6 +99,10 @@ class ToolServer:
         """Wait until a client has gone from a script's `UntilGone`, once more than before."""
         await self._signals.wait_for(_GONE)
 
+    async def closed(self) -> None:
+        """Wait until a connection has ended on this side, once more than before."""
+        await self._signals.wait_for(_CLOSED)
+
     def _accepted(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         connection = _Connection(self.connections, self.requests, self._signals, reader, writer)
         self.connections += 1
@@ -103,11 +113,14 @@ class ToolServer:
     async def _play(self, connection: "_Connection", writer: asyncio.StreamWriter) -> None:
         try:
             while await connection.play(self._script, self._by_path):
-                pass
+                # Which script comes next is decided when the next request does.
+                await connection.wait_for_more()
         except OSError:
             pass
         finally:
             writer.transport.abort()
+            self.drained += connection.drained
+            self._signals.reach(_CLOSED)
 
 
 class _Connection:
@@ -127,8 +140,14 @@ class _Connection:
         self._reader = reader
         self._writer = writer
         self._request = RawRequest(number)
+        self._ahead = b""
+        self.drained = 0
         sock: socket.socket = writer.get_extra_info("socket")
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+    async def wait_for_more(self) -> None:
+        """Wait for the next request on this connection, or for its end."""
+        self._ahead = await self._reader.read(1)
 
     async def play(self, script: Script, by_path: dict[str, Script]) -> bool:
         """Answer one request. False if the connection is of no more use."""
@@ -163,8 +182,8 @@ class _Connection:
     async def _end(self, step: UntilGone | Close | Reset) -> None:
         if isinstance(step, UntilGone):
             try:
-                while await self._reader.read(65536):
-                    pass
+                while chunk := await self._reader.read(65536):
+                    self.drained += len(chunk)
             except OSError:
                 pass
             self._signals.reach(_GONE)
@@ -181,7 +200,7 @@ class _Connection:
         if self._request.head:
             return True
         try:
-            self._request.set_head(await self._reader.readuntil(b"\r\n\r\n"))
+            self._request.set_head(self._ahead + await self._reader.readuntil(b"\r\n\r\n"))
         except asyncio.IncompleteReadError:
             return False
         self._received.append(self._request)

@@ -10,6 +10,7 @@ from contextvars import ContextVar
 
 import aiohttp
 from aiohttp import ClientRequest, ClientResponse, ClientSession, ClientTimeout, TCPConnector
+from aiohttp.abc import AbstractStreamWriter
 from aiohttp.client_proto import ResponseHandler
 from aiohttp.connector import Connection
 
@@ -25,14 +26,17 @@ class Line:
     def __init__(self) -> None:
         self._protocol: ResponseHandler | None = None
         self._transport: asyncio.BaseTransport | None = None
+        self.written = False
         _line.set(self)
 
     def note(self, connection: Connection) -> None:
         """The request goes over this connection."""
         self._protocol, self._transport = connection.protocol, connection.transport
 
-    def drop(self) -> None:
-        """Drop the connection at once, whatever is still to be written to it."""
+    def end(self, *, complete: bool) -> None:
+        """Drop the connection at once, unless the request and its response are complete."""
+        if complete and self.written:
+            return
         if isinstance(self._transport, asyncio.WriteTransport):
             self._transport.abort()
 
@@ -57,9 +61,18 @@ _line: ContextVar[Line] = ContextVar("_line")
 
 
 class _NotedRequest(ClientRequest):
+    """A request that tells its `Line` what becomes of it."""
+
     async def send(self, conn: Connection) -> ClientResponse:
         _line.get().note(conn)
         return await super().send(conn)
+
+    async def write_bytes(
+        self, writer: AbstractStreamWriter, conn: Connection, content_length: int | None = None
+    ) -> None:
+        line = _line.get()
+        await super().write_bytes(writer, conn, content_length)
+        line.written = True
 
 
 def open_session(limits: Limits, tls: ssl.SSLContext) -> ClientSession:

@@ -5,6 +5,7 @@ to come notes why and cancels the work, which drops the connection.
 """
 
 import asyncio
+import traceback
 from collections.abc import Awaitable, Callable
 
 import structlog
@@ -56,8 +57,10 @@ class Flight:
         except asyncio.CancelledError:
             if self._stopped is None or task is None or task.uncancel() > 0:
                 raise
-        except Exception:  # noqa: BLE001 (a bug must not leave the call without a result)
-            _log.exception("tool call failed inside")
+        except Exception as error:  # noqa: BLE001 (a bug must not leave the call without a result)
+            # Neither its message nor any local variable: they may hold a URL or a token.
+            where = "".join(traceback.format_tb(error.__traceback__))
+            _log.error("tool call failed inside", error=type(error).__name__, where=where)
             return internal_error(sent=self._sent)
         finally:
             self._working = False

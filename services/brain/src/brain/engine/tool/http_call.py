@@ -9,6 +9,7 @@ decompressed.
 import ssl
 from collections.abc import Callable, Mapping
 from functools import cached_property
+from io import BytesIO
 
 import aiohttp
 from aiohttp import ClientResponse, ClientSession
@@ -22,6 +23,8 @@ from brain.engine.tool.media_type import kind_of
 from brain.engine.tool.outcome import Code, Failure
 from brain.engine.tool.proxy import Proxies
 from brain.engine.tool.sse_reply import OnProgress, read_events
+
+_WRITTEN_AT_ONCE = 256 * 1024
 
 
 class Post(Struct, frozen=True):
@@ -57,7 +60,7 @@ class HttpClient:
         try:
             async with self._session.post(
                 url,
-                data=post.body,
+                data=_data(post.body),
                 headers=_headers(post),
                 proxy=self._proxies.for_url(url),
                 allow_redirects=False,
@@ -69,13 +72,17 @@ class HttpClient:
         except (aiohttp.ClientError, OSError) as error:
             return _failure(error)
         finally:
-            if not complete:
-                line.drop()
+            line.end(complete=complete)
 
     async def aclose(self) -> None:
         """Close all connections."""
         if "_session" in vars(self):
             await self._session.close()
+
+
+def _data(body: bytes) -> bytes | BytesIO:
+    """A large body is handed over piece by piece, so that writing it doesn't hold the loop."""
+    return body if len(body) <= _WRITTEN_AT_ONCE else BytesIO(body)
 
 
 def _exact(url: str) -> URL:
