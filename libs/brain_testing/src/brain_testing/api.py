@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from types import TracebackType
 from typing import Any, Self
@@ -26,9 +26,7 @@ class Api:
 
     def __init__(self, url: str, key: str | None) -> None:
         headers = {"Authorization": f"Bearer {key}"} if key else {}
-        self.http = httpx2.AsyncClient(
-            base_url=url, headers=headers, timeout=20, trust_env=False
-        )
+        self.http = httpx2.AsyncClient(base_url=url, headers=headers, timeout=20, trust_env=False)
 
     async def __aenter__(self) -> Self:
         return self
@@ -94,7 +92,7 @@ class Api:
     @asynccontextmanager
     async def follow(
         self, session_id: str, *, last_event_id: str | None = None, **params: Any
-    ) -> AsyncIterator[AsyncIterator[Frame]]:
+    ) -> AsyncGenerator[AsyncIterator[Frame]]:
         """The session's SSE stream."""
         headers = {"Accept": "text/event-stream"}
         if last_event_id is not None:

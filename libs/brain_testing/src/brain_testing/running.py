@@ -8,7 +8,7 @@ import json
 import secrets
 import shutil
 import tempfile
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -56,7 +56,7 @@ class RunningBrain:
         self.setup = setup or self.setup
         config = self.config()
         await self._engine.enter_async_context(
-            running_engine(config, self._env(), self.setup.tuning)
+            running_engine(config, self.env(), self.setup.tuning)
         )
 
     async def start_edge(self) -> None:
@@ -77,7 +77,7 @@ class RunningBrain:
         """The host config of this Brain, checked as `brain -check` checks it."""
         path = self.folder / "brain.json"
         path.write_text(json.dumps(self._document()))
-        checked = check(path, self._env())
+        checked = check(path, self.env())
         if not isinstance(checked, CheckedConfig):
             raise AssertionError("\n".join(str(problem) for problem in checked))
         return checked
@@ -96,7 +96,8 @@ class RunningBrain:
             **self.setup.extra,
         }
 
-    def _env(self) -> dict[str, str]:
+    def env(self) -> dict[str, str]:
+        """The environment variables that the host config names."""
         keys = {_key_variable(i): self.keys[t] for i, t in enumerate(self.setup.tenants)}
         return {**keys, **self.setup.env}
 
@@ -106,7 +107,7 @@ def _key_variable(index: int) -> str:
 
 
 @asynccontextmanager
-async def running_brain(setup: Setup) -> AsyncIterator[RunningBrain]:
+async def running_brain(setup: Setup) -> AsyncGenerator[RunningBrain]:
     """A Brain that runs while the block does."""
     # Not pytest's folder: a Unix socket's path may have at most 107 bytes.
     folder = Path(tempfile.mkdtemp(prefix="brain-"))
