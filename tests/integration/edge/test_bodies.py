@@ -171,6 +171,18 @@ async def test_content_that_is_not_text_or_blocks_is_pointed_at(
     assert [error["pointer"] for error in answer.json()["errors"]] == [pointer]
 
 
+@pytest.mark.parametrize(
+    "body",
+    [{"content": [1] * 100_000}, {"content": "hi", **{f"x{n}": n for n in range(1_000)}}],
+)
+async def test_a_body_that_is_wrong_everywhere_gets_a_short_answer(
+    api: Api, body: dict[str, Any]
+) -> None:
+    answer = await api.http.post("/sessions/s/messages", json=body)
+    assert answer.status_code == 422
+    assert [error["pointer"] for error in answer.json()["errors"]] == [""]
+
+
 @pytest.mark.requirement("MSG-04")
 async def test_blocks_reach_the_engine_as_they_are(brain: ScriptedBrain, api: Api) -> None:
     blocks = [

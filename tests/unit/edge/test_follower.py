@@ -84,6 +84,13 @@ def test_live_only_events_from_before_what_the_log_gave_are_not_shown() -> None:
     assert one.take() == live().data
 
 
+def test_an_answer_of_the_engine_that_comes_after_the_client_left_changes_nothing() -> None:
+    one = follower()
+    one.end()
+    one.join(Standing("running", 3, idle=False))
+    assert one.finished
+
+
 class World:
     """A session's log, a follower of it, and what its client was shown."""
 

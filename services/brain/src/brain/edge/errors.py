@@ -76,7 +76,7 @@ def translate(error: Exception) -> ProblemError:
 def _from_grpc(error: AioRpcError) -> ProblemError:
     code = error.code()
     if code is grpc.StatusCode.NOT_FOUND:
-        return not_found(_detail_of(error).code)
+        return not_found(_detail_of(error).code, error.details())
     if code in {grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED}:
         return unavailable()
     if code is grpc.StatusCode.RESOURCE_EXHAUSTED:

@@ -63,6 +63,8 @@ class Follower:
 
     def join(self, standing: Standing) -> None:
         """Live events follow from here on; what was before is in the log."""
+        if self.over:
+            return  # its client left before the engine answered
         if self.standing is None:
             self.standing = standing
         self._clear()

@@ -80,9 +80,10 @@ def forbidden() -> ProblemError:
     return ProblemError(problem(403, "An inspection token only reads its own session."))
 
 
-def not_found(code: str = "") -> ProblemError:
-    """Not there, or another tenant's: nobody can tell which."""
-    return ProblemError(problem(404, "There is nothing here.", code=code))
+def not_found(code: str = "", detail: str | None = None) -> ProblemError:
+    """Not there, or another tenant's: nobody can tell which, unless the `code` is documented."""
+    told = detail if detail and code in _KINDS else "There is nothing here."
+    return ProblemError(problem(404, told, code=code))
 
 
 def unavailable() -> ProblemError:

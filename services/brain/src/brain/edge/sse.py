@@ -20,6 +20,8 @@ from brain.edge.watch import Watch
 from brainapi.session.v1.session_service_pb2 import ListEventsRequest
 
 PAGE_EVENTS = 200
+# Short, as a stream that waits for a page shows no sign of life.
+PAGE_TIMEOUT_SECONDS = 4.0
 _HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
 StillAllowed = Callable[[], Awaitable[bool]]
@@ -111,7 +113,9 @@ class EventStream(Response):
             limit=PAGE_EVENTS,
         )
         try:
-            page = await self._engine.call(self._engine.stub.ListEvents, request)
+            page = await self._engine.call(
+                self._engine.stub.ListEvents, request, PAGE_TIMEOUT_SECONDS
+            )
         except AioRpcError as error:
             if error.code() is grpc.StatusCode.NOT_FOUND:
                 follower.end("missing")

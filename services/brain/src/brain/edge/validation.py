@@ -15,6 +15,9 @@ _Model = TypeVar("_Model", bound=BaseModel)
 TAG = "\N{INVISIBLE SEPARATOR}"
 """Begins the names of union branches, so that they can be told from the client's own keys."""
 
+MAX_VIOLATIONS = 100
+"""A body of 4 MiB can be wrong in a million places; nobody reads an answer that names them."""
+
 _SENTENCES = {
     "missing": "This field is required.",
     "extra_forbidden": "There is no such field.",
@@ -31,8 +34,14 @@ def validate(model: type[_Model], value: object, root: str = "") -> _Model:
     try:
         return model.model_validate(value)
     except ValidationError as error:
-        found = error.errors(include_url=False, include_context=False, include_input=False)
-        raise invalid(*(_violation(item, root) for item in found)) from None
+        raise invalid(*_violations(error, root)) from None
+
+
+def _violations(error: ValidationError, root: str) -> list[Violation]:
+    if error.error_count() > MAX_VIOLATIONS:
+        return [Violation(root, f"More than {MAX_VIOLATIONS} parts of this are wrong.")]
+    found = error.errors(include_url=False, include_context=False, include_input=False)
+    return [_violation(item, root) for item in found]
 
 
 def _violation(error: Any, root: str) -> Violation:

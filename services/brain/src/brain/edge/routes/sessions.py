@@ -91,7 +91,7 @@ async def get_session(
         Answer(200, "No turn runs any more.", views.Interrupted),
         body=models.Interrupt,
         body_required=False,
-        problems=(*_OF_A_SESSION, 409),
+        problems=_OF_A_SESSION,
     ),
 )
 async def interrupt_session(
