@@ -1,0 +1,123 @@
+"""The host config file's shape and the defaults of all its fields. Above: `check`, the wiring.
+
+Below: `bindings`, pydantic. What needs the environment, or other fields, is in `check`.
+"""
+
+import re
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, Field, model_validator
+
+from brain.config.bindings import STRICT, TenantId, ToolBinding, Variable, http_url
+from brain.config.problem import as_object
+from brain.config.providers import BUILT_IN, PROVIDERS, Api
+
+_PROVIDER = re.compile(r"[a-z0-9][a-z0-9_.-]{0,63}")
+_SQLITE = "sqlite:///"
+_POSTGRES = ("postgresql://", "postgres://")
+
+
+def split_listen(address: str) -> tuple[str, int]:
+    """Host and port of `HOST:PORT`; an IPv6 host stands in brackets. Raises: ValueError."""
+    match = re.fullmatch(r"(?:\[([0-9a-fA-F:.]+)\]|([^\[\]:/\s]+)):([0-9]{1,5})", address)
+    if match is None or int(match[3]) > 65_535:
+        raise ValueError("must be HOST:PORT, for example 127.0.0.1:8080")
+    return match[1] or match[2], int(match[3])
+
+
+def sqlite_path(store: str) -> Path:
+    """The file of `sqlite:///PATH`."""
+    return Path(store.removeprefix(_SQLITE))
+
+
+def _listen(value: str) -> str:
+    split_listen(value)
+    return value
+
+
+def _engine_listen(value: str) -> str:
+    if not value.startswith("unix:"):
+        try:
+            split_listen(value)
+        except ValueError:
+            raise ValueError("must be unix:PATH or HOST:PORT") from None
+    elif value == "unix:" or "\0" in value:
+        raise ValueError("must name a path, for example unix:.brain/engine.sock")
+    return value
+
+
+def _store(value: str) -> str:
+    if value.startswith(_SQLITE) and len(value) > len(_SQLITE) and "\0" not in value:
+        return value
+    if value.startswith(_POSTGRES):
+        raise ValueError("names Postgres, which this version can't use yet; use sqlite:///PATH")
+    raise ValueError("must be sqlite:///PATH, for example sqlite:///.brain/brain.db")
+
+
+def _base_url(value: str) -> str:
+    return http_url(value).rstrip("/")
+
+
+def _provider(value: str) -> str:
+    if not _PROVIDER.fullmatch(value):
+        raise ValueError("must have lower-case letters, digits, '.', '_' or '-', and no '/'")
+    if value == BUILT_IN:
+        raise ValueError(f"{BUILT_IN!r} is built in and can't be configured")
+    return value
+
+
+class EngineConfig(BaseModel):
+    """Where the engine listens, and the variable with the key that callers need."""
+
+    model_config = STRICT
+
+    listen: Annotated[str, AfterValidator(_engine_listen)] = "unix:.brain/engine.sock"
+    key_env: Variable | None = None
+
+
+class TenantConfig(BaseModel):
+    """A tenant and the variables that hold its API keys."""
+
+    model_config = STRICT
+
+    id: TenantId
+    api_keys_env: Annotated[list[Variable], Field(min_length=1)]
+
+
+class ModelConfig(BaseModel):
+    """A provider of models. What is left out is known for the providers in `providers`."""
+
+    model_config = STRICT
+
+    provider: Annotated[str, AfterValidator(_provider)]
+    api: Api
+    base_url: Annotated[str, AfterValidator(_base_url)]
+    api_key_env: Variable | None = None
+    headers: dict[str, str] = {}
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_defaults(cls, value: object) -> object:
+        given = as_object(value)
+        known = PROVIDERS.get(str(given.get("provider"))) if given is not None else None
+        return value if given is None or known is None else {**known._asdict(), **given}
+
+
+class HostConfig(BaseModel):
+    """The whole file. `models` is None if the file doesn't say: then it is what has a key."""
+
+    model_config = STRICT
+
+    listen: Annotated[str, AfterValidator(_listen)] = "127.0.0.1:8080"
+    public_url: Annotated[str, AfterValidator(_base_url)] = "http://127.0.0.1:8080"
+    store: Annotated[str, AfterValidator(_store)] = "sqlite:///.brain/brain.db"
+    engine: EngineConfig = EngineConfig()
+    tenants: Annotated[list[TenantConfig], Field(min_length=1)] = [
+        TenantConfig(id="local", api_keys_env=["BRAIN_API_KEY"])
+    ]
+    models: list[ModelConfig] | None = None
+    tools: list[ToolBinding] = []
+    shutdown_grace_seconds: Annotated[float, Field(ge=0, le=3600)] = 20
+    idle_timeout_seconds: Annotated[float, Field(gt=0, le=3600)] = 120
+    metrics_listen: Annotated[str, AfterValidator(_listen)] | None = None

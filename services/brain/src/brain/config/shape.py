@@ -1,0 +1,96 @@
+"""What is wrong with the file's shape, in Brain's words rather than pydantic's. Above: `check`."""
+
+import difflib
+from collections.abc import Iterator
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from brain.config.bindings import ToolBinding
+from brain.config.host import EngineConfig, HostConfig, ModelConfig, TenantConfig
+from brain.config.problem import Problem, as_object, listed, pointer
+
+_KINDS = {
+    "missing": "is required",
+    "too_short": "must not be empty",
+    "string_too_short": "must not be empty",
+    "string_type": "must be a string",
+    "int_type": "must be an integer, for example 300",
+    "int_from_float": "must be an integer, without a fraction",
+    "float_type": "must be a number",
+    "finite_number": "must be a finite number",
+    "bool_type": "must be true or false",
+    "list_type": "must be a list",
+    "dict_type": "must be an object",
+    "model_type": "must be an object",
+    "model_attributes_type": "must be an object",
+}
+_MODELS: dict[str, type[BaseModel]] = {
+    "engine": EngineConfig,
+    "tenants": TenantConfig,
+    "models": ModelConfig,
+    "tools": ToolBinding,
+}
+
+
+def validate(document: object) -> HostConfig | tuple[Problem, ...]:
+    """The config, or all that is wrong with its shape."""
+    if as_object(document) is None:
+        return (Problem("", 'the file must hold one JSON object, for example {"tools": []}.'),)
+    try:
+        return HostConfig.model_validate(document)
+    except ValidationError as error:
+        return tuple(_problems(error))
+
+
+def _problems(error: ValidationError) -> Iterator[Problem]:
+    seen: set[str] = set()
+    for detail in error.errors(include_url=False, include_context=True):
+        where = pointer(*_location(detail))
+        if where not in seen:  # a union complains once for each of its members
+            seen.add(where)
+            yield Problem(where, _sentence(detail))
+
+
+def _location(detail: ErrorDetails) -> list[str | int]:
+    """The error's place in the document, without pydantic's names for members of a union."""
+    return [
+        part
+        for part in detail["loc"]
+        if isinstance(part, int) or not part.startswith(("dict[", "bool", "function-"))
+    ]
+
+
+def _sentence(detail: ErrorDetails) -> str:
+    kind = detail["type"]
+    context: dict[str, Any] = detail.get("ctx", {})
+    if kind == "extra_forbidden":
+        return _unknown(detail["loc"])
+    if kind == "value_error":
+        return f"{context['error']}."
+    if kind == "literal_error":
+        return f"must be {context['expected']}."
+    if kind in ("greater_than_equal", "less_than_equal", "greater_than"):
+        return _range(detail)
+    return _KINDS.get(kind, "is not valid") + "."
+
+
+def _range(detail: ErrorDetails) -> str:
+    field = str(next(reversed(detail["loc"])))
+    limits = {
+        "timeout_seconds": "an integer from 1 to 86400",
+        "max_output_bytes": "an integer from 1 to 2097152",
+        "shutdown_grace_seconds": "from 0 to 3600",
+        "idle_timeout_seconds": "more than 0 and at most 3600",
+    }
+    return f"must be {limits[field]}, not {detail['input']}."
+
+
+def _unknown(location: tuple[str | int, ...]) -> str:
+    model = _MODELS.get(str(location[0]), HostConfig) if len(location) > 1 else HostConfig
+    known = list(model.model_fields)
+    *_, name = location
+    close = difflib.get_close_matches(str(name), known, n=1)
+    hint = f"did you mean {close[0]}?" if close else f"known are {listed(sorted(known))}."
+    return f"is not a known field; {hint}"
