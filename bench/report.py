@@ -7,7 +7,7 @@ from bench.meter import Meter
 from bench.result import MARK, Result
 
 Json = dict[str, object]
-_WIDTHS = (30, 9, 9, 10, 10)
+_WIDTHS = (30, 9, 9, 11, 13)
 
 
 def table(result: Result) -> str:
@@ -39,8 +39,8 @@ def _alone(result: Result) -> Iterator[str]:
     for name, meter in _works(result).items():
         cpu = _in_ms(meter.cpu_each())
         yield _times(name, meter, *(f"{cpu[role]:.2f}" for role in cpu))
-    delta = _in_ms(result.cpu_per_delta())
-    yield _row(f"a delta ({WORDS} words a text)", "", "", *(f"{cpu:.3f}" for cpu in delta.values()))
+    delta = _in_ms(result.cpu_per_delta()).values()
+    yield _row(f"a delta, {WORDS} in an answer", "", "", *(f"{cpu:.4f}" for cpu in delta))
     yield ""
     yield _row("the floors, ms", "p50", "p99", "CPU")
     for name, meter in _floors(result).items():
