@@ -62,7 +62,8 @@ def _first(validator: Validator, value: Any) -> tuple[ValidationError, ...]:
 def _message(error: ValidationError) -> str:
     message = error.message
     if error.kind.name == "falseSchema":
-        message = _NOTHING_ALLOWED.get(error.schema_path[-1], "nothing is allowed here")
+        keyword = error.schema_path[-1] if error.schema_path else ""
+        message = _NOTHING_ALLOWED.get(keyword, "nothing is allowed here")
     if len(message) > _MAX_MESSAGE:
         message = message[:_MAX_MESSAGE] + "…"
     return f"{json_pointer(error.instance_path)}: {message}"
