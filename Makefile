@@ -58,7 +58,7 @@ lint-types: .venv/dev.ready ## Check: types, strictly
 
 .PHONY: lint-layers
 lint-layers: .venv/dev.ready ## Check: which module may import which
-	@$(BIN)/lint-imports --no-timings
+	@report=$$($(BIN)/lint-imports 2>&1) || { echo "$$report"; exit 1; }
 
 .PHONY: lint-size
 lint-size: .venv/dev.ready ## Check: no module over 400 lines, no function over 40
