@@ -1,0 +1,1 @@
+"""The example tool server: a service that people copy from."""
