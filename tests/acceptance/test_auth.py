@@ -62,6 +62,14 @@ async def test_only_the_whole_key_as_a_bearer_token_is_taken(
 
 
 @pytest.mark.requirement("AUTH-01")
+@pytest.mark.parametrize("path", ["/", "/nothing", "/metrics", "/usage", "/healthz/", "/docs/x"])
+async def test_without_a_key_nobody_learns_what_is_there(
+    path: str, nobody: httpx2.AsyncClient
+) -> None:
+    assert_refused(await nobody.get(path))
+
+
+@pytest.mark.requirement("AUTH-01")
 async def test_a_key_in_the_query_is_not_taken(
     brain: RunningBrain, nobody: httpx2.AsyncClient
 ) -> None:

@@ -1,7 +1,7 @@
 """The engine's own door: health, reflection, and a session by gRPC alone."""
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any, cast
 
 import grpc
@@ -28,11 +28,11 @@ async def channel(brain: RunningBrain) -> AsyncIterator[grpc.aio.Channel]:
         yield opened
 
 
-async def reflect(channel: grpc.aio.Channel, **request: Any) -> Any:
+async def reflect(channel: grpc.aio.Channel, metadata: Any = (), **request: Any) -> Any:
     """The answer to one reflection request."""
     stub: Any = reflection_pb2_grpc.ServerReflectionStub(cast("Any", channel))
     call = stub.ServerReflectionInfo(
-        iter([reflection_pb2.ServerReflectionRequest(**request)]), timeout=20
+        iter([reflection_pb2.ServerReflectionRequest(**request)]), timeout=20, metadata=metadata
     )
     return await anext(aiter(call))
 
@@ -134,23 +134,63 @@ async def test_another_tenants_session_is_not_found(channel: grpc.aio.Channel, a
     )
 
 
+ENGINE_KEY = "the-key-of-the-engine"
+
+
+@pytest.fixture
+async def tcp(
+    start_brain: StartBrain, unused_tcp_port: int
+) -> AsyncIterator[tuple[RunningBrain, grpc.aio.Channel]]:
+    """A Brain whose engine listens on TCP, and a way to it."""
+    engine = {"listen": f"127.0.0.1:{unused_tcp_port}", "key_env": "ENGINE_KEY"}
+    brain = await start_brain(extra={"engine": engine}, env={"ENGINE_KEY": ENGINE_KEY})
+    async with grpc.aio.insecure_channel(f"127.0.0.1:{unused_tcp_port}") as opened:
+        yield brain, opened
+
+
+Call = Callable[[grpc.aio.Channel, Any], Awaitable[object]]
+
+
+async def list_sessions(channel: grpc.aio.Channel, metadata: Any) -> object:
+    stub: Any = SessionServiceStub(channel)
+    request = pb.ListSessionsRequest(tenant_id=TENANT)
+    return await stub.ListSessions(request, timeout=20, metadata=metadata)
+
+
+async def watch_nothing(channel: grpc.aio.Channel, metadata: Any) -> object:
+    stub: Any = SessionServiceStub(channel)
+    return await anext(aiter(stub.WatchEvents(timeout=20, metadata=metadata)))
+
+
+async def list_services(channel: grpc.aio.Channel, metadata: Any) -> object:
+    return await reflect(channel, metadata, list_services="")
+
+
 @pytest.mark.requirement("AUTH-04")
+@pytest.mark.parametrize("call", [list_sessions, watch_nothing, list_services])
 @pytest.mark.parametrize("header", [None, "Bearer a-wrong-key", "Basic KEY", "KEY"])
 async def test_on_tcp_every_call_needs_the_engines_key(
-    header: str | None, start_brain: StartBrain, unused_tcp_port: int
+    header: str | None, call: Call, tcp: tuple[RunningBrain, grpc.aio.Channel]
 ) -> None:
-    key = "the-key-of-the-engine"
-    engine = {"listen": f"127.0.0.1:{unused_tcp_port}", "key_env": "ENGINE_KEY"}
-    brain = await start_brain(extra={"engine": engine}, env={"ENGINE_KEY": key})
-    request = pb.ListSessionsRequest(tenant_id=TENANT)
-    async with grpc.aio.insecure_channel(f"127.0.0.1:{unused_tcp_port}") as channel:
-        stub: Any = SessionServiceStub(channel)
-        metadata = [("authorization", header.replace("KEY", key))] if header else []
-        with pytest.raises(grpc.aio.AioRpcError) as refused:
-            await stub.ListSessions(request, timeout=20, metadata=metadata)
-        assert refused.value.code() is grpc.StatusCode.UNAUTHENTICATED
-        assert key not in (refused.value.details() or "")
-        right = [("authorization", f"Bearer {key}")]
-        await stub.ListSessions(request, timeout=20, metadata=right)
+    metadata = [("authorization", header.replace("KEY", ENGINE_KEY))] if header else []
+    with pytest.raises(grpc.aio.AioRpcError) as refused:
+        await call(tcp[1], metadata)
+    assert refused.value.code() is grpc.StatusCode.UNAUTHENTICATED
+    assert ENGINE_KEY not in (refused.value.details() or "")
+
+
+@pytest.mark.requirement("AUTH-04")
+async def test_on_tcp_the_key_opens_the_engine_to_the_edge_and_to_others(
+    tcp: tuple[RunningBrain, grpc.aio.Channel],
+) -> None:
+    brain, channel = tcp
     async with Api(brain.url, brain.key) as api:
-        await api.turn(await api.create(), "the edge has the key")
+        session_id = await api.create()
+        await api.turn(session_id, "the edge has the key")
+    stub: Any = SessionServiceStub(channel)
+    listed = await stub.ListSessions(
+        pb.ListSessionsRequest(tenant_id=TENANT),
+        timeout=20,
+        metadata=[("authorization", f"Bearer {ENGINE_KEY}")],
+    )
+    assert [session.id for session in listed.sessions] == [session_id]

@@ -42,15 +42,21 @@ async def engine_process(brain: RunningBrain, api: Api) -> AsyncGenerator[Engine
     )
     engine = EngineProcess(process)
     try:
-        await _serving(brain)
+        await _until_serving(brain, process)
         await api.until_ready()
         yield engine
     finally:
         await engine.kill()
 
 
-async def _serving(brain: RunningBrain) -> None:
+async def _until_serving(brain: RunningBrain, process: asyncio.subprocess.Process) -> None:
     """Wait until the engine says so itself."""
     async with grpc.aio.insecure_channel(f"unix:{brain.folder / 'engine.sock'}") as channel:
         health: Any = health_pb2_grpc.HealthStub(channel)
-        await health.Check(health_pb2.HealthCheckRequest(), wait_for_ready=True, timeout=20)
+        request = health_pb2.HealthCheckRequest()
+        serving = asyncio.ensure_future(health.Check(request, wait_for_ready=True, timeout=20))
+        ended = asyncio.create_task(process.wait())
+        await asyncio.wait([serving, ended], return_when=asyncio.FIRST_COMPLETED)
+        assert not ended.done(), f"the engine ended with {process.returncode}"
+        ended.cancel()
+        await serving
