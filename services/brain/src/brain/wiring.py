@@ -7,8 +7,9 @@ import asyncio
 import os
 import signal
 import socket
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
 
 import msgspec
 import uvicorn
@@ -70,7 +71,7 @@ async def serve_edge(config: CheckedConfig) -> None:
 @asynccontextmanager
 async def running_engine(
     config: CheckedConfig, env: Mapping[str, str] = os.environ, tuning: Tuning = _UNTUNED
-) -> AsyncIterator[Engine]:
+) -> AsyncGenerator[Engine]:
     """An engine that serves while the block runs. Raises: StartError."""
     async with AsyncExitStack() as stack:
         log = await _open_log(config)
@@ -94,7 +95,7 @@ async def running_engine(
 
 
 @asynccontextmanager
-async def running_edge(config: CheckedConfig) -> AsyncIterator[str]:
+async def running_edge(config: CheckedConfig) -> AsyncGenerator[str]:
     """An edge that serves while the block runs; gives its URL. Raises: StartError."""
     listener = _listen(config.host.listen)
     settings = EdgeSettings(
@@ -136,10 +137,20 @@ def _engine(
     offered = (tuple(parts.harnesses), parts.models.names())
     servicer = SessionServicer(manager, parts.fanout, catalog, inspections, offered)
     address = EngineAddress(config.host.engine.listen, config.engine_key)
+    _make_room_for_socket(address.target)
     try:
         return Engine(address, servicer, manager, tuning.rest_after_seconds)
     except RuntimeError as error:
         raise StartError(f"The engine can't listen on {address.target}: {error}") from error
+
+
+def _make_room_for_socket(target: str) -> None:
+    if target.startswith("unix:"):
+        folder = Path(target.removeprefix("unix:")).parent
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise StartError(f"No socket can be made in {folder}: {error.strerror}.") from error
 
 
 def _models() -> ModelRegistry:

@@ -90,7 +90,7 @@ def _range(detail: ErrorDetails) -> str:
 def _unknown(location: tuple[str | int, ...]) -> str:
     model = _MODELS.get(str(location[0]), HostConfig) if len(location) > 1 else HostConfig
     known = list(model.model_fields)
-    *_, name = location
+    name = next(reversed(location))
     close = difflib.get_close_matches(str(name), known, n=1)
     hint = f"did you mean {close[0]}?" if close else f"known are {listed(sorted(known))}."
     return f"is not a known field; {hint}"

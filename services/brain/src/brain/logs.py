@@ -1,0 +1,32 @@
+"""Logs: JSON lines on stderr, or readable ones on a terminal. Above: `cli`. Below: structlog."""
+
+import logging
+import sys
+
+import structlog
+
+
+def configure() -> None:
+    """Set up structlog, and the standard library's logging through it."""
+    shared: list[structlog.typing.Processor] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.stdlib.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        structlog.processors.format_exc_info,
+    ]
+    renderer: structlog.typing.Processor = (
+        structlog.dev.ConsoleRenderer()
+        if sys.stderr.isatty()
+        else structlog.processors.JSONRenderer()
+    )
+    structlog.configure(
+        processors=[*shared, renderer],
+        wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        cache_logger_on_first_use=True,
+    )
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(foreign_pre_chain=shared, processor=renderer)
+    )
+    logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
