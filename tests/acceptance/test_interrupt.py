@@ -6,7 +6,7 @@ import pytest
 
 from brain_testing.api import Api, Json
 from brain_testing.desk import Desk, within
-from brain_testing.reading import of_type, only, said, types
+from brain_testing.reading import of_type, only, read_until, said, text_of, types
 
 
 async def interrupt(api: Api, session_id: str, body: Json | None = None) -> Json:
@@ -115,3 +115,23 @@ async def test_two_interrupts_at_once_end_the_turn_once(api: Api, desk: Desk) ->
     await desk.next_call()
     await asyncio.gather(*(interrupt(api, session_id) for _ in range(5)))
     assert len(of_type(await api.events(session_id), "turn.interrupted")) == 1
+
+
+@pytest.mark.requirement("LOOP-02", "SES-04")
+async def test_in_the_middle_of_an_answer_what_was_said_so_far_is_kept_and_marked(
+    api: Api,
+) -> None:
+    session_id = await api.create()
+    async with api.follow(session_id) as frames:
+        await api.send(session_id, "word " * 100_000)
+        await read_until(frames, "message.delta")
+        answer = await interrupt(api, session_id)
+    assert answer["interrupted"] is True
+    events = await api.events(session_id)
+    assert types(events)[-2:] == ["message.assistant", "turn.interrupted"]
+    message = only(events, "message.assistant")
+    assert message["stop_reason"] == "interrupted"
+    kept = text_of(message)
+    assert kept.startswith("You said: word")
+    assert len(kept) < 100_000 * len("word ")
+    assert said(await api.turn(session_id, "and now?")).endswith("and now?")
