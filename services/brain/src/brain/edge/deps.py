@@ -1,5 +1,6 @@
 """What routes are given. Above: routes. Below: what `app` put into the application's state."""
 
+from dataclasses import dataclass
 from typing import Annotated
 
 from fastapi import Depends, Request
@@ -10,27 +11,25 @@ from brain.edge.settings import EdgeSettings
 from brain.edge.watch import Watch
 
 
-async def _caller(request: Request) -> Caller:
-    caller: Caller = request.state.caller
-    return caller
+@dataclass(frozen=True)
+class Context:
+    """Who asks, and what there is to answer with."""
+
+    caller: Caller
+    engine: EngineClient
+    watch: Watch
+    settings: EdgeSettings
+
+    @property
+    def tenant_id(self) -> str:
+        """The tenant that the request acts for."""
+        return self.caller.tenant_id
 
 
-async def _engine(request: Request) -> EngineClient:
-    engine: EngineClient = request.app.state.engine
-    return engine
+async def _context(request: Request) -> Context:
+    state = request.app.state
+    return Context(request.state.caller, state.engine, state.watch, state.settings)
 
 
-async def _watch(request: Request) -> Watch:
-    watch: Watch = request.app.state.watch
-    return watch
-
-
-async def _settings(request: Request) -> EdgeSettings:
-    settings: EdgeSettings = request.app.state.settings
-    return settings
-
-
-CallerDep = Annotated[Caller, Depends(_caller)]
-EngineDep = Annotated[EngineClient, Depends(_engine)]
-WatchDep = Annotated[Watch, Depends(_watch)]
-SettingsDep = Annotated[EdgeSettings, Depends(_settings)]
+ContextDep = Annotated[Context, Depends(_context)]
+"""One dependency and not four: FastAPI takes some 10 µs for each."""

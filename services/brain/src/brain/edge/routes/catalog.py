@@ -3,7 +3,7 @@
 from fastapi import APIRouter, Request, Response
 
 from brain.edge.convert import catalog_view
-from brain.edge.deps import CallerDep, EngineDep
+from brain.edge.deps import ContextDep
 from brain.edge.openapi import Answer, documented
 from brain.edge.query import NoQuery, read_query
 from brain.edge.views import Catalog, answer
@@ -16,10 +16,10 @@ router = APIRouter(tags=["catalog"])
     "/catalog",
     **documented(Answer(200, "Harnesses, models and tools.", Catalog), problems=(403,)),
 )
-async def get_catalog(request: Request, caller: CallerDep, engine: EngineDep) -> Response:
+async def get_catalog(request: Request, context: ContextDep) -> Response:
     """List the harnesses, models and tools that your tenant may use."""
     read_query(request, NoQuery)
-    catalog = await engine.call(
-        engine.stub.GetCatalog, GetCatalogRequest(tenant_id=caller.tenant_id)
-    )
+    engine = context.engine
+    rpc = GetCatalogRequest(tenant_id=context.tenant_id)
+    catalog = await engine.call(engine.stub.GetCatalog, rpc)
     return answer(catalog_view(catalog))

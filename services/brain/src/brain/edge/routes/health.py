@@ -2,7 +2,7 @@
 
 from fastapi import APIRouter, Request, Response
 
-from brain.edge.deps import EngineDep
+from brain.edge.engine_client import EngineClient
 from brain.edge.openapi import Answer, documented_public
 from brain.edge.problems import unavailable
 from brain.edge.query import NoQuery, read_query
@@ -22,9 +22,10 @@ async def healthz(request: Request) -> Response:
     "/readyz",
     **documented_public(Answer(200, "The engine and its store can be reached.", Health), 503),
 )
-async def readyz(request: Request, engine: EngineDep) -> Response:
+async def readyz(request: Request) -> Response:
     """Whether requests can be served: the engine answers, and says that its store does."""
     read_query(request, NoQuery)
+    engine: EngineClient = request.app.state.engine
     if not await engine.serving():
         raise unavailable()
     return answer(Health())

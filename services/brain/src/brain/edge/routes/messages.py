@@ -4,7 +4,7 @@ from fastapi import APIRouter, Request, Response
 
 from brain.edge import convert, models, views
 from brain.edge.body import read_model
-from brain.edge.deps import CallerDep, EngineDep, SettingsDep
+from brain.edge.deps import ContextDep
 from brain.edge.openapi import Answer, documented
 from brain.edge.query import ListMessagesQuery, NoQuery, read_query
 from brain_core.trace import valid_traceparent
@@ -30,18 +30,13 @@ _TRACEPARENT = {
         headers=_TRACEPARENT,
     ),
 )
-async def send_message(
-    request: Request,
-    session_id: str,
-    caller: CallerDep,
-    engine: EngineDep,
-    settings: SettingsDep,
-) -> Response:
+async def send_message(request: Request, session_id: str, context: ContextDep) -> Response:
     """Send a message. It starts a turn, or does what `delivery` says while one runs."""
     read_query(request, NoQuery)
-    message = await read_model(request, models.SendMessage, settings.max_body_bytes)
+    engine = context.engine
+    message = await read_model(request, models.SendMessage, context.settings.max_body_bytes)
     rpc = pb.SendMessageRequest(
-        tenant_id=caller.tenant_id,
+        tenant_id=context.tenant_id,
         session_id=session_id,
         content=convert.content_message(message.content),
         delivery=convert.DELIVERY[message.delivery],
@@ -66,12 +61,11 @@ def _traceparent(request: Request) -> str:
         problems=_OF_A_SESSION,
     ),
 )
-async def list_messages(
-    request: Request, session_id: str, caller: CallerDep, engine: EngineDep
-) -> Response:
+async def list_messages(request: Request, session_id: str, context: ContextDep) -> Response:
     """List the messages that wait for their turn."""
     read_query(request, ListMessagesQuery)
-    rpc = pb.ListQueuedMessagesRequest(tenant_id=caller.tenant_id, session_id=session_id)
+    engine = context.engine
+    rpc = pb.ListQueuedMessagesRequest(tenant_id=context.tenant_id, session_id=session_id)
     queue = await engine.call(engine.stub.ListQueuedMessages, rpc)
     waiting = [convert.queued_view(message) for message in queue.messages]
     return views.answer(views.QueuedMessageList(waiting))
@@ -82,12 +76,13 @@ async def list_messages(
     **documented(Answer(204, "The message will not be delivered."), problems=_OF_A_SESSION),
 )
 async def withdraw_message(
-    request: Request, session_id: str, message_id: str, caller: CallerDep, engine: EngineDep
+    request: Request, session_id: str, message_id: str, context: ContextDep
 ) -> Response:
     """Withdraw a message that waits; 404 once it was delivered."""
     read_query(request, NoQuery)
+    engine = context.engine
     rpc = pb.WithdrawMessageRequest(
-        tenant_id=caller.tenant_id, session_id=session_id, message_id=message_id
+        tenant_id=context.tenant_id, session_id=session_id, message_id=message_id
     )
     await engine.call(engine.stub.WithdrawMessage, rpc)
     return Response(status_code=204)

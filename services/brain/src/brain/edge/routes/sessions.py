@@ -4,10 +4,9 @@ from fastapi import APIRouter, Request, Response
 
 from brain.edge import convert, models, views
 from brain.edge.body import Body, read_json, read_optional_model
-from brain.edge.deps import CallerDep, EngineDep, SettingsDep
+from brain.edge.deps import Context, ContextDep
 from brain.edge.openapi import Answer, documented
 from brain.edge.query import ListSessionsQuery, NoQuery, read_query
-from brain.edge.settings import EdgeSettings
 from brain.edge.validation import validate
 from brainapi.session.v1 import session_pb2
 from brainapi.session.v1 import session_service_pb2 as pb
@@ -26,25 +25,24 @@ _OF_A_SESSION = (403, 404)
         problems=(403,),
     ),
 )
-async def create_session(
-    request: Request, caller: CallerDep, engine: EngineDep, settings: SettingsDep
-) -> Response:
+async def create_session(request: Request, context: ContextDep) -> Response:
     """Create a session."""
     read_query(request, NoQuery)
-    body = await read_json(request, settings.max_body_bytes)
-    rpc = _create_request(body, caller.tenant_id, settings)
+    engine = context.engine
+    body = await read_json(request, context.settings.max_body_bytes)
+    rpc = _create_request(body, context)
     made = (await engine.call(engine.stub.CreateSession, rpc)).session
-    location = f"{settings.public_url.rstrip('/')}/sessions/{made.id}"
+    location = f"{context.settings.public_url.rstrip('/')}/sessions/{made.id}"
     return views.answer(convert.session_view(made), 201, {"Location": location})
 
 
-def _create_request(body: Body, tenant_id: str, settings: EdgeSettings) -> pb.CreateSessionRequest:
+def _create_request(body: Body, context: Context) -> pb.CreateSessionRequest:
     wanted = validate(models.CreateSession, body.value)
     return pb.CreateSessionRequest(
-        tenant_id=tenant_id,
+        tenant_id=context.tenant_id,
         harness=wanted.harness,
         config=convert.config_message(wanted.config),
-        metadata_json=convert.metadata_json(body.raw, settings.max_metadata_bytes),
+        metadata_json=convert.metadata_json(body.raw, context.settings.max_metadata_bytes),
     )
 
 
@@ -56,12 +54,13 @@ def _create_request(body: Body, tenant_id: str, settings: EdgeSettings) -> pb.Cr
         problems=(403,),
     ),
 )
-async def list_sessions(request: Request, caller: CallerDep, engine: EngineDep) -> Response:
+async def list_sessions(request: Request, context: ContextDep) -> Response:
     """List your tenant's sessions."""
     query = read_query(request, ListSessionsQuery)
+    engine = context.engine
     status = session_pb2.SESSION_STATUS_UNSPECIFIED
     rpc = pb.ListSessionsRequest(
-        tenant_id=caller.tenant_id,
+        tenant_id=context.tenant_id,
         limit=query.limit,
         cursor=query.cursor or "",
         status=convert.STATUS[query.status] if query.status else status,
@@ -75,12 +74,11 @@ async def list_sessions(request: Request, caller: CallerDep, engine: EngineDep) 
     "/{session_id}",
     **documented(Answer(200, "The session.", views.Session), problems=_OF_A_SESSION),
 )
-async def get_session(
-    request: Request, session_id: str, caller: CallerDep, engine: EngineDep
-) -> Response:
+async def get_session(request: Request, session_id: str, context: ContextDep) -> Response:
     """Read a session. An inspection token may do this too."""
     read_query(request, NoQuery)
-    rpc = pb.GetSessionRequest(tenant_id=caller.tenant_id, session_id=session_id)
+    engine = context.engine
+    rpc = pb.GetSessionRequest(tenant_id=context.tenant_id, session_id=session_id)
     found = await engine.call(engine.stub.GetSession, rpc)
     return views.answer(convert.session_view(found.session))
 
@@ -94,20 +92,17 @@ async def get_session(
         problems=_OF_A_SESSION,
     ),
 )
-async def interrupt_session(
-    request: Request,
-    session_id: str,
-    caller: CallerDep,
-    engine: EngineDep,
-    settings: SettingsDep,
-) -> Response:
+async def interrupt_session(request: Request, session_id: str, context: ContextDep) -> Response:
     """End the running turn; answers once it has ended."""
     read_query(request, NoQuery)
-    wanted = await read_optional_model(request, models.Interrupt, settings.max_body_bytes)
+    engine = context.engine
+    wanted = await read_optional_model(request, models.Interrupt, context.settings.max_body_bytes)
     rpc = pb.InterruptTurnRequest(
-        tenant_id=caller.tenant_id, session_id=session_id, keep_queue=wanted.keep_queue
+        tenant_id=context.tenant_id, session_id=session_id, keep_queue=wanted.keep_queue
     )
-    done = await engine.call(engine.stub.InterruptTurn, rpc, settings.turn_end_timeout_seconds)
+    done = await engine.call(
+        engine.stub.InterruptTurn, rpc, context.settings.turn_end_timeout_seconds
+    )
     return views.answer(views.Interrupted(done.interrupted, done.turn_id or None))
 
 
@@ -120,18 +115,15 @@ async def interrupt_session(
         problems=_OF_A_SESSION,
     ),
 )
-async def close_session(
-    request: Request,
-    session_id: str,
-    caller: CallerDep,
-    engine: EngineDep,
-    settings: SettingsDep,
-) -> Response:
+async def close_session(request: Request, session_id: str, context: ContextDep) -> Response:
     """End the running turn, then the session. Doing it again gives the same answer."""
     read_query(request, NoQuery)
-    await read_optional_model(request, models.Close, settings.max_body_bytes)
-    rpc = pb.CloseSessionRequest(tenant_id=caller.tenant_id, session_id=session_id)
-    done = await engine.call(engine.stub.CloseSession, rpc, settings.turn_end_timeout_seconds)
+    engine = context.engine
+    await read_optional_model(request, models.Close, context.settings.max_body_bytes)
+    rpc = pb.CloseSessionRequest(tenant_id=context.tenant_id, session_id=session_id)
+    done = await engine.call(
+        engine.stub.CloseSession, rpc, context.settings.turn_end_timeout_seconds
+    )
     return views.answer(convert.session_view(done.session))
 
 
@@ -139,15 +131,10 @@ async def close_session(
     "/{session_id}",
     **documented(Answer(204, "The session is gone."), problems=_OF_A_SESSION),
 )
-async def delete_session(
-    request: Request,
-    session_id: str,
-    caller: CallerDep,
-    engine: EngineDep,
-    settings: SettingsDep,
-) -> Response:
+async def delete_session(request: Request, session_id: str, context: ContextDep) -> Response:
     """Close a session, then erase it and its events."""
     read_query(request, NoQuery)
-    rpc = pb.DeleteSessionRequest(tenant_id=caller.tenant_id, session_id=session_id)
-    await engine.call(engine.stub.DeleteSession, rpc, settings.turn_end_timeout_seconds)
+    engine = context.engine
+    rpc = pb.DeleteSessionRequest(tenant_id=context.tenant_id, session_id=session_id)
+    await engine.call(engine.stub.DeleteSession, rpc, context.settings.turn_end_timeout_seconds)
     return Response(status_code=204)
