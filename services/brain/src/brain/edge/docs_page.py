@@ -84,7 +84,8 @@ def _type(shape: dict[str, Any]) -> str:
     if "const" in shape or "enum" in shape:
         return " | ".join(map(str, shape.get("enum") or [shape["const"]]))
     items = f" of {_type(shape['items'])}" if shape.get("items") else ""
-    return f"{shape.get('type', 'any JSON')}{items}. {shape.get('description', '')}".strip()
+    about = f": {shape['description']}" if "description" in shape else ""
+    return f"{shape.get('type', 'any JSON')}{items}{about}"
 
 
 def _row(left: str, right: str) -> str:

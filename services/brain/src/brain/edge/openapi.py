@@ -32,7 +32,7 @@ _VIEWS = (
     views.EventPage,
     views.Health,
 )
-_ALWAYS = (401, 422, 429, 500, 503)
+_ALWAYS = (401, 403, 422, 429, 500, 503)
 _TEXT = {"schema": {"type": "string"}}
 
 PROBLEMS: Mapping[int, str] = {
@@ -82,7 +82,7 @@ def documented(
     query: type[NoQuery] = NoQuery,
     headers: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> RouteDoc:
-    """Describe a route: its parameters, its body, its answers. 401, 422 and 503 go with all."""
+    """Describe a route: its parameters, its body, its answers. `_ALWAYS` goes with all."""
     with_body = (400, 413, 415) if body else ()
     statuses = sorted({*problems, *with_body, *_ALWAYS})
     extra: dict[str, Any] = {"parameters": [*_query(query), *_headers(headers or {})]}

@@ -14,7 +14,7 @@ router = APIRouter(tags=["catalog"])
 
 @router.get(
     "/catalog",
-    **documented(Answer(200, "Harnesses, models and tools.", Catalog), problems=(403,)),
+    **documented(Answer(200, "Harnesses, models and tools.", Catalog)),
 )
 async def get_catalog(request: Request, context: ContextDep) -> Response:
     """List the harnesses, models and tools that your tenant may use."""

@@ -37,7 +37,7 @@ _STREAM = {
     **documented(
         Answer(200, "A page; a stream if `Accept` prefers it.", EventPage, also=_STREAM),
         query=EventsQuery,
-        problems=(403, 404),
+        problems=(404,),
         headers=_HEADERS,
     ),
 )

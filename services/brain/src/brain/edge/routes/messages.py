@@ -12,7 +12,7 @@ from brainapi.session.v1 import session_service_pb2 as pb
 
 router = APIRouter(prefix="/sessions/{session_id}/messages", tags=["messages"])
 
-_OF_A_SESSION = (403, 404)
+_OF_A_SESSION = (404,)
 _TRACEPARENT = {
     "traceparent": {
         "description": "The W3C trace that the turn's tool calls will belong to.",

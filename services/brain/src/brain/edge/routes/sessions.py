@@ -14,7 +14,7 @@ from brainapi.session.v1 import session_service_pb2 as pb
 router = APIRouter(prefix="/sessions", tags=["sessions"])
 
 _LOCATION = {"Location": "The session's address."}
-_OF_A_SESSION = (403, 404)
+_OF_A_SESSION = (404,)
 
 
 @router.post(
@@ -22,7 +22,6 @@ _OF_A_SESSION = (403, 404)
     **documented(
         Answer(201, "The session was made.", views.Session, _LOCATION),
         body=models.CreateSession,
-        problems=(403,),
     ),
 )
 async def create_session(request: Request, context: ContextDep) -> Response:
@@ -51,7 +50,6 @@ def _create_request(body: Body, context: Context) -> pb.CreateSessionRequest:
     **documented(
         Answer(200, "A page of sessions, newest first.", views.SessionList),
         query=ListSessionsQuery,
-        problems=(403,),
     ),
 )
 async def list_sessions(request: Request, context: ContextDep) -> Response:
