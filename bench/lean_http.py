@@ -83,22 +83,30 @@ class Connection:
         return int(status_line.split(" ", 2)[1]), headers
 
 
+class Event(NamedTuple):
+    """One server-sent event; a name, and the lines as they came."""
+
+    name: str
+    block: bytes
+
+
 class EventStream:
-    """Server-sent events in chunked encoding, as their names."""
+    """Server-sent events in chunked encoding."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader = reader
         self._writer = writer
-        self._names: list[str] = []
+        self._events: list[Event] = []
         self._rest = b""
 
-    async def next_name(self) -> str:
-        """The name of the next event; comments have none and are passed over."""
-        while not self._names:
+    async def next(self) -> Event:
+        """The next event; comments are passed over."""
+        while not self._events:
             blocks = (self._rest + await self._chunk()).split(b"\n\n")
             self._rest = blocks.pop()
-            self._names = [name for block in reversed(blocks) if (name := _event_name(block))]
-        return self._names.pop()
+            named = (Event(_event_name(block), block) for block in reversed(blocks))
+            self._events = [event for event in named if event.name]
+        return self._events.pop()
 
     def close(self) -> None:
         """Leave the stream."""

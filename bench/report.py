@@ -2,27 +2,29 @@
 
 from collections.abc import Iterator, Mapping
 
-from bench.measure import IDLE_SESSIONS, SESSIONS, WORDS
 from bench.meter import Meter
+from bench.plan import Plan
 from bench.result import MARK, Result
 
 Json = dict[str, object]
 _WIDTHS = (30, 9, 9, 11, 13)
 
 
-def table(result: Result) -> str:
+def table(plan: Plan, result: Result) -> str:
     """The run as a readable table."""
-    return "\n".join([*_alone(result), "", *_together(result), "", *_verdict(result)])
+    return "\n".join(
+        [*_alone(plan, result), "", *_together(plan, result), "", *_verdict(plan, result)]
+    )
 
 
-def document(result: Result) -> Json:
+def document(plan: Plan, result: Result) -> Json:
     """The run as JSON: times in milliseconds, CPU by process in milliseconds each."""
     return {
         "floors": {name: _figures(meter) for name, meter in _floors(result).items()},
         "alone": {name: _figures(meter) for name, meter in _works(result).items()},
         "cpu_per_delta_ms": _in_ms(result.cpu_per_delta()),
         "together": {
-            "sessions": SESSIONS,
+            "sessions": plan.sessions,
             "text_turns_per_second": result.text_rate,
             "text_turn": _figures(result.busy_text),
             "tool_turns_per_second": result.tool_rate,
@@ -34,13 +36,13 @@ def document(result: Result) -> Json:
     }
 
 
-def _alone(result: Result) -> Iterator[str]:
+def _alone(plan: Plan, result: Result) -> Iterator[str]:
     yield _row("one at a time, ms", "p50", "p99", "CPU edge", "CPU engine")
     for name, meter in _works(result).items():
         cpu = _in_ms(meter.cpu_each())
         yield _times(name, meter, *(f"{cpu[role]:.2f}" for role in cpu))
     delta = _in_ms(result.cpu_per_delta()).values()
-    yield _row(f"a delta, {WORDS} in an answer", "", "", *(f"{cpu:.4f}" for cpu in delta))
+    yield _row(f"a delta, {plan.words} in an answer", "", "", *(f"{cpu:.4f}" for cpu in delta))
     yield ""
     yield _row("the floors, ms", "p50", "p99", "CPU")
     for name, meter in _floors(result).items():
@@ -48,8 +50,8 @@ def _alone(result: Result) -> Iterator[str]:
     yield _row("their sum", f"{result.floor_seconds * 1000:.2f}")
 
 
-def _together(result: Result) -> Iterator[str]:
-    yield _row(f"{SESSIONS} sessions at once, ms", "p50", "p99", "CPU edge", "CPU engine")
+def _together(plan: Plan, result: Result) -> Iterator[str]:
+    yield _row(f"{plan.sessions} sessions at once, ms", "p50", "p99", "CPU edge", "CPU engine")
     for name, rate, meter in (
         ("text turn", result.text_rate, result.busy_text),
         ("tool turn", result.tool_rate, result.busy_tool),
@@ -58,10 +60,10 @@ def _together(result: Result) -> Iterator[str]:
         yield _times(f"{name}, {rate:.0f}/s", meter, *(f"{each:.2f}" for each in cpu))
 
 
-def _verdict(result: Result) -> Iterator[str]:
+def _verdict(plan: Plan, result: Result) -> Iterator[str]:
     kib = {name: size / 1024 for name, size in result.idle_bytes.items()}
     sizes = " + ".join(f"{size:.1f} KiB ({name})" for name, size in kib.items())
-    yield f"an idle session, of {IDLE_SESSIONS}: {sizes}"
+    yield f"an idle session, of {plan.idle_sessions}: {sizes}"
     yield f"start to ready: {result.start_seconds:.2f} s"
     met = "within" if result.ratio <= MARK else "over"
     ratio = f"{result.ratio:.2f} times the sum of its floors"

@@ -12,6 +12,7 @@ from bench.brain_process import Brain
 from bench.lean_http import Connection, EventStream, HttpError
 
 _TURN_SECONDS = 20.0
+_FAILURES = ("turn.failed", "turn.interrupted")
 _CREATE = json.dumps(
     {"harness": "pi", "config": {"model": "demo/script", "tools": ["echo"]}}
 ).encode()
@@ -56,21 +57,25 @@ class Session:
 
     async def turn(self, body: bytes) -> Turn:
         """Post a message and read events until its turn is completed."""
+        started = time.perf_counter()
+        self._connection.send_post(self._path, body)
         async with asyncio.timeout(_TURN_SECONDS):
-            started = time.perf_counter()
-            self._connection.send_post(self._path, body)
-            first_delta, deltas = 0.0, 0
-            while (name := await self._events.next_name()) != "turn.completed":
-                if name == "message.delta":
-                    deltas += 1
-                    first_delta = first_delta or time.perf_counter() - started
-                elif name in ("turn.failed", "turn.interrupted"):
-                    raise HttpError(f"the turn ended with {name}")
+            first_delta, deltas = await self._read_turn(started)
             took = time.perf_counter() - started
             answer = await self._connection.answer()
         if answer.status != 202:
             raise HttpError(f"POST {self._path} answered {answer.status}")
         return Turn(took, first_delta, deltas)
+
+    async def _read_turn(self, started: float) -> tuple[float, int]:
+        first_delta, deltas = 0.0, 0
+        while (event := await self._events.next()).name != "turn.completed":
+            if event.name == "message.delta":
+                deltas += 1
+                first_delta = first_delta or time.perf_counter() - started
+            elif event.name in _FAILURES or b'"is_error":true' in event.block:
+                raise HttpError(f"a turn went wrong: {event.block.decode()}")
+        return first_delta, deltas
 
     def close(self) -> None:
         """Leave the session; it goes on without this client."""

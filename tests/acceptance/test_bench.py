@@ -1,0 +1,30 @@
+"""`make bench` measures what its table promises. How fast anything is, no test says."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+REPOSITORY = Path(__file__).parents[2]
+
+
+@pytest.mark.timeout(150)
+def test_the_bench_measures_everything_that_it_prints(tmp_path: Path) -> None:
+    figures = tmp_path / "figures.json"
+    command = [sys.executable, "-m", "bench", "--quick", "--json", str(figures)]
+    ran = subprocess.run(
+        command, cwd=REPOSITORY, capture_output=True, text=True, timeout=120, check=False
+    )
+
+    assert ran.returncode == 0, ran.stderr
+    assert "times the sum of its floors" in ran.stdout
+    found: dict[str, Any] = json.loads(figures.read_text(encoding="utf-8"))
+    measured = {**found["floors"], **found["alone"]}
+    assert len(measured) == 7
+    assert all(figure["count"] >= 5 for figure in measured.values())
+    assert all(0 < figure["p50_ms"] <= figure["p99_ms"] for figure in measured.values())
+    assert found["together"]["tool_turns_per_second"] > 0
+    assert found["seconds_to_ready"][0] > 0
