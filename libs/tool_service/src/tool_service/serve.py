@@ -1,6 +1,10 @@
 """Running a service's app under uvicorn. Above: `service`."""
 
+import asyncio
+import signal
 import socket
+from collections.abc import Generator
+from contextlib import contextmanager
 
 import uvicorn
 from starlette.applications import Starlette
@@ -16,6 +20,10 @@ def serve(app: Starlette, host: str, port: int) -> None:
     """Serve until SIGTERM or SIGINT. Raises: CannotServe."""
     configure()
     listener = _listen(host, port)
+    asyncio.run(_serve(app, listener))
+
+
+async def _serve(app: Starlette, listener: socket.socket) -> None:
     config = uvicorn.Config(
         app,
         log_config=None,
@@ -24,7 +32,23 @@ def serve(app: Starlette, host: str, port: int) -> None:
         lifespan="off",
         timeout_graceful_shutdown=2,
     )
-    uvicorn.Server(config).run(sockets=[listener])
+    server = Server(config)
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, server.stop)
+    await server.serve(sockets=[listener])
+
+
+class Server(uvicorn.Server):
+    """Runs until it is told to stop; leaves the process's signals alone."""
+
+    def stop(self) -> None:
+        """Take no more calls, and end those that run."""
+        self.should_exit = True
+
+    @contextmanager
+    def capture_signals(self) -> Generator[None]:
+        yield
 
 
 def _listen(host: str, port: int) -> socket.socket:
