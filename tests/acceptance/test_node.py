@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from brain_testing.api import Api
+from brain_testing.api import Api, Json
 from brain_testing.desk import within
 from brain_testing.plugin import StartBrain
 from brain_testing.reading import of_type, only, read_until, said
@@ -18,6 +18,7 @@ Connect = Callable[..., Api]
 StartWithEcho = Callable[..., Awaitable[Api]]
 KEY = "the-key-of-the-tool-service"
 HERE = Path(__file__).parent
+EXAMPLES = HERE.parent.parent / "examples" / "tools"
 
 pytestmark = pytest.mark.skipif(
     os.environ.get("BRAIN_TEST_NO_NODE") == "1", reason="BRAIN_TEST_NO_NODE=1"
@@ -81,10 +82,8 @@ def node() -> str:
 
 
 @asynccontextmanager
-async def node_service(source: str, folder: Path) -> AsyncGenerator[str]:
+async def node_service(script: Path) -> AsyncGenerator[str]:
     """The service at work; gives its URL."""
-    script = folder / "service.mjs"
-    script.write_text(source)
     process = await asyncio.create_subprocess_exec(
         *(node(), "--require", str(HERE / "node_port.cjs"), str(script)),
         stdout=asyncio.subprocess.PIPE,
@@ -112,11 +111,19 @@ def start_with_echo(start_brain: StartBrain, connect: Connect) -> StartWithEcho:
     return start
 
 
+@pytest.fixture
+def minimal(tmp_path: Path) -> Path:
+    """The minimal service, word for word as the tools page has it."""
+    script = tmp_path / "minimal.mjs"
+    script.write_text(MINIMAL_SERVICE)
+    return script
+
+
 @pytest.mark.requirement("REPLY-01", "TOOL-03", "TOOL-04")
 async def test_the_minimal_service_of_the_tools_page_works(
-    tmp_path: Path, start_with_echo: StartWithEcho
+    minimal: Path, start_with_echo: StartWithEcho
 ) -> None:
-    async with node_service(MINIMAL_SERVICE, tmp_path) as url:
+    async with node_service(minimal) as url:
         api = await start_with_echo(url)
         session_id = await api.create("echo")
         events = await api.turn(session_id, '/call echo {"text":"hello"}')
@@ -129,9 +136,9 @@ async def test_the_minimal_service_of_the_tools_page_works(
 
 @pytest.mark.requirement("OUT-04")
 async def test_the_minimal_service_refuses_a_wrong_token(
-    tmp_path: Path, start_with_echo: StartWithEcho
+    minimal: Path, start_with_echo: StartWithEcho
 ) -> None:
-    async with node_service(MINIMAL_SERVICE, tmp_path) as url:
+    async with node_service(minimal) as url:
         api = await start_with_echo(url, key="another-key-than-the-service-has")
         events = await api.turn(await api.create("echo"), '/call echo {"text":"hello"}')
     result = only(events, "tool.result")
@@ -139,15 +146,36 @@ async def test_the_minimal_service_refuses_a_wrong_token(
     assert result["code"] == "http_status"
 
 
+def test_the_example_is_the_service_of_the_tools_page() -> None:
+    assert MINIMAL_SERVICE in (EXAMPLES / "server.mjs").read_text()
+
+
 @pytest.mark.requirement("REPLY-06", "REPLY-07")
-async def test_a_streaming_service_in_node_works(
+async def test_the_stream_of_the_tools_page_works(
     tmp_path: Path, start_with_echo: StartWithEcho
 ) -> None:
-    async with node_service(STREAMING_SERVICE, tmp_path) as url:
-        api = await start_with_echo(url)
-        session_id = await api.create("echo")
-        async with api.follow(session_id) as frames:
-            await api.send(session_id, '/call echo {"text":"hello"}')
-            read = [frame.data for frame in await read_until(frames, "turn.completed")]
+    script = tmp_path / "streaming.mjs"
+    script.write_text(STREAMING_SERVICE)
+    async with node_service(script) as url:
+        read = await turn_of(await start_with_echo(url), "echo", '{"text":"hello"}')
     assert only(read, "tool.progress")["progress"] == {"status": "waiting_for_operator"}
     assert said(read) == "Operator answered yes."
+
+
+@pytest.mark.requirement("REPLY-06", "REPLY-07")
+async def test_the_streaming_example_works(start_brain: StartBrain, connect: Connect) -> None:
+    async with node_service(EXAMPLES / "stream.mjs") as url:
+        count = {**ECHO, "name": "count", "input_schema": {"type": "object"}, "url": url}
+        api = connect(await start_brain(tools=[count], env={"BRAIN_TOOLS_KEY": KEY}))
+        read = await turn_of(api, "count", '{"to":3}')
+    progress = [data["progress"] for data in of_type(read, "tool.progress")]
+    assert progress == [{"count": 1}, {"count": 2}, {"count": 3}]
+    assert said(read) == "Counted to 3."
+
+
+async def turn_of(api: Api, tool: str, arguments: str) -> list[Json]:
+    """All events of a turn with one call, live-only ones included."""
+    session_id = await api.create(tool)
+    async with api.follow(session_id) as frames:
+        await api.send(session_id, f"/call {tool} {arguments}")
+        return [frame.data for frame in await read_until(frames, "turn.completed")]
