@@ -1,10 +1,17 @@
-"""A tool caller against scripted services."""
+"""A tool caller against scripted services, over either event loop."""
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Callable
 
 import pytest
+import uvloop
 
 from brain_testing.tool_driver import ToolDriver
+
+
+def pytest_asyncio_loop_factories() -> dict[str, Callable[[], asyncio.AbstractEventLoop]]:
+    """Brain runs on uvloop where it can, and the two treat broken connections differently."""
+    return {"asyncio": asyncio.new_event_loop, "uvloop": uvloop.new_event_loop}
 
 
 @pytest.fixture

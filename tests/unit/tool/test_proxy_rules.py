@@ -1,8 +1,8 @@
 """Which proxy is used for which URL (TOOL-07)."""
 
 import pytest
-from yarl import URL
 
+from brain.engine.tool.http_target import parse_target
 from brain.engine.tool.proxy import Proxies
 
 pytestmark = pytest.mark.requirement("TOOL-07")
@@ -11,8 +11,10 @@ BOTH = {"HTTP_PROXY": "http://proxy:1", "HTTPS_PROXY": "http://proxy:2"}
 
 
 def proxy(url: str, **env: str) -> str | None:
-    found = Proxies(env).for_url(URL(url))
-    return None if found is None else str(found)
+    found = Proxies(env).for_target(parse_target(url))
+    return (
+        None if found is None else f"{'https' if found.tls else 'http'}://{found.host}:{found.port}"
+    )
 
 
 def test_each_scheme_has_its_variable() -> None:

@@ -9,6 +9,8 @@ import asyncio
 import sys
 from asyncio.subprocess import PIPE, Process
 from collections import defaultdict
+from collections.abc import Coroutine
+from typing import Any
 
 import msgspec
 
@@ -30,12 +32,12 @@ class CheckPool:
         self._slots = asyncio.Semaphore(MAX_WORKERS)
         self._turns: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._idle: list[_Worker] = []
-        self._ending: set[asyncio.Task[None]] = set()
+        self._unfinished: set[asyncio.Task[None]] = set()
 
     async def perform(self, key: str, job: Job) -> Checked | None:
         """Do a job, after the others of this key. None if it took too long or too much."""
         async with self._turns[key], self._slots:
-            worker = self._idle.pop() if self._idle else await _Worker.start()
+            worker = await self._worker()
             finished = False
             try:
                 async with asyncio.timeout(self._seconds):
@@ -49,18 +51,39 @@ class CheckPool:
 
     async def aclose(self) -> None:
         """End all workers."""
+        await self._settle()
         while self._idle:
             self._put_back(self._idle.pop(), usable=False)
-        if self._ending:
-            await asyncio.wait(self._ending)
+        await self._settle()
+
+    async def _worker(self) -> "_Worker":
+        if self._idle:
+            return self._idle.pop()
+        starting = asyncio.create_task(_Worker.start())
+        try:
+            return await asyncio.shield(starting)
+        except asyncio.CancelledError:
+            # A process that is half started can't be stopped: it will do for the next job.
+            self._aside(self._adopt(starting))
+            raise
+
+    async def _adopt(self, starting: "asyncio.Task[_Worker]") -> None:
+        self._put_back(await starting, usable=True)
 
     def _put_back(self, worker: "_Worker", *, usable: bool) -> None:
         if usable:
             self._idle.append(worker)
             return
-        ending = asyncio.create_task(worker.end())
-        self._ending.add(ending)
-        ending.add_done_callback(self._ending.discard)
+        self._aside(worker.end())
+
+    def _aside(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._unfinished.add(task)
+        task.add_done_callback(self._unfinished.discard)
+
+    async def _settle(self) -> None:
+        while self._unfinished:
+            await asyncio.wait(self._unfinished)
 
 
 class _Worker:

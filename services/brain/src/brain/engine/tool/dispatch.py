@@ -66,7 +66,7 @@ class HttpToolCaller:
 
     async def aclose(self) -> None:
         """Close all connections. Calls that still run come to an end."""
-        await self._client.aclose()
+        self._client.close()
         await self._checker.aclose()
 
     async def _run(

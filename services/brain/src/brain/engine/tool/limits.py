@@ -11,12 +11,11 @@ class Limits:
     `reuse_seconds`: how long an idle connection may still be used. Short, because a service may
     close it at the very moment when the next request goes out, and that call's outcome would be
     unknown for nothing.
-    `header_bytes`, `header_count`: of one response header line, and of lines.
+    `header_bytes`: of a response, for everything that isn't body.
     `validation_seconds`: for checking one document against one schema.
     """
 
     headers_seconds: float = 30.0
     reuse_seconds: float = 1.0
-    header_bytes: int = 16 * 1024
-    header_count: int = 200
+    header_bytes: int = 64 * 1024
     validation_seconds: float = 5.0

@@ -3,12 +3,25 @@
 The standard variables, in either case; loopback never goes through a proxy.
 """
 
+import base64
 import ipaddress
 from collections.abc import Mapping
+from urllib.parse import unquote, urlsplit
 
-from yarl import URL
+from msgspec import Struct
+
+from brain.engine.tool.http_target import Target
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
+
+
+class Proxy(Struct, frozen=True):
+    """An HTTP proxy. `authorization` is the header value that it wants, if any."""
+
+    host: str
+    port: int
+    tls: bool
+    authorization: str | None
 
 
 class Proxies:
@@ -24,14 +37,14 @@ class Proxies:
             _Exception(entry) for entry in _variable(env, "NO_PROXY").replace(",", " ").split()
         )
 
-    def for_url(self, url: URL) -> URL | None:
-        """The proxy for `url`, or None to connect directly."""
-        proxy = self._by_scheme[url.scheme]
-        host = (url.host or "").rstrip(".").lower()
+    def for_target(self, target: Target) -> Proxy | None:
+        """The proxy to go through, or None to connect directly."""
+        proxy = self._by_scheme[target.scheme]
+        host = target.host.rstrip(".").lower()
         if proxy is None or _is_loopback(host):
             return None
-        port = url.port or _DEFAULT_PORTS[url.scheme]
-        return None if any(entry.covers(host, port) for entry in self._exceptions) else proxy
+        direct = any(entry.covers(host, target.port) for entry in self._exceptions)
+        return None if direct else proxy
 
 
 class _Exception:
@@ -61,17 +74,26 @@ def _variable(env: Mapping[str, str], name: str) -> str:
     return (env.get(name) or env.get(name.lower()) or "").strip()
 
 
-def _proxy(env: Mapping[str, str], name: str) -> URL | None:
+def _proxy(env: Mapping[str, str], name: str) -> Proxy | None:
     value = _variable(env, name)
     if not value:
         return None
     try:
-        url = URL(value if "://" in value else f"http://{value}")
+        parts = urlsplit(value if "://" in value else f"http://{value}")
+        host, port = parts.hostname or "", parts.port
     except ValueError:
-        url = URL()
-    if url.scheme not in _DEFAULT_PORTS or not url.host:
+        host, port, parts = "", None, urlsplit("")
+    if parts.scheme not in _DEFAULT_PORTS or not host:
         raise ValueError(f"{name} is not the URL of an http or https proxy")
-    return url
+    authorization = _basic(parts.username or "", parts.password or "")
+    return Proxy(host, port or _DEFAULT_PORTS[parts.scheme], parts.scheme == "https", authorization)
+
+
+def _basic(user: str, password: str) -> str | None:
+    if not user and not password:
+        return None
+    credentials = f"{unquote(user)}:{unquote(password)}".encode()
+    return "Basic " + base64.b64encode(credentials).decode()
 
 
 def _split_port(entry: str) -> tuple[str, int | None]:
