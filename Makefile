@@ -42,7 +42,7 @@ test: .venv/dev.ready ## Run the tests (ARGS="tests/unit -k name" runs some of t
 	@$(BIN)/pytest --numprocesses=auto --dist=worksteal $(ARGS)
 
 .PHONY: lint
-lint: lint-format lint-code lint-types lint-layers lint-size lint-lock lint-leaks lint-stubs lint-proto ## Run every check but the tests
+lint: lint-format lint-code lint-types lint-layers lint-size lint-imports lint-lock lint-leaks lint-stubs lint-proto ## Run every check but the tests
 
 .PHONY: lint-format
 lint-format: .venv/dev.ready ## Check: the formatter would change nothing
@@ -63,6 +63,10 @@ lint-layers: .venv/dev.ready ## Check: which module may import which
 .PHONY: lint-size
 lint-size: .venv/dev.ready ## Check: no module over 400 lines, no function over 40
 	@$(BIN)/python tools/check_size.py
+
+.PHONY: lint-imports
+lint-imports: .venv/dev.ready ## Check: each package declares what it imports
+	@$(BIN)/python tools/check_imports.py
 
 .PHONY: lint-lock
 lint-lock: .venv/dev.ready ## Check: the lock files hold what the projects ask for
