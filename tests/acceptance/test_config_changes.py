@@ -75,3 +75,25 @@ async def test_a_changed_tool_changes_nothing_of_what_past_events_say(
     assert (await api.http.get(f"/sessions/{session_id}/events")).content == before
     await api.turn(session_id, '/call ask {"n":2}')
     assert len(of_type(await api.events(session_id), "tool.result")) == 2
+
+
+@pytest.mark.requirement("SES-03")
+async def test_a_session_pins_what_the_model_sees_of_its_tools_in_the_order_given(
+    start_brain: StartBrain, connect: Callable[..., Api], desk: Desk
+) -> None:
+    schema = {"type": "object", "properties": {"z": {}, "a": {"maximum": 12345678901234567890}}}
+    tools = [
+        desk.binding("one", description="The first.", input_schema=schema),
+        desk.binding("two", output_schema={"type": "array"}),
+        desk.binding("three"),
+    ]
+    api = connect(await start_brain(tools=tools))
+    created = only(await api.events(await api.create("three", "one")), "session.created")
+    assert created["tools"] == [
+        {
+            "name": "three",
+            "description": "The tool three of a test.",
+            "input_schema": {"type": "object"},
+        },
+        {"name": "one", "description": "The first.", "input_schema": schema},
+    ]

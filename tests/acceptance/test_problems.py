@@ -135,6 +135,11 @@ WRONG_SESSIONS: list[tuple[str, Any, set[str]]] = [
         {"harness": "pi", "config": {"model": "nobody/nothing"}},
         {"/config/model"},
     ),
+    (
+        "two-slashes",
+        {"harness": "pi", "config": {"model": "demo/script/more"}},
+        {"/config/model"},
+    ),
     ("no-provider", {"harness": "pi", "config": {"model": "script"}}, {"/config/model"}),
     ("unknown-field", {"harness": "pi", "config": CONFIG, "colour": 1}, {"/colour"}),
     (
@@ -182,7 +187,7 @@ WRONG_SESSIONS: list[tuple[str, Any, set[str]]] = [
 ]
 
 
-@pytest.mark.requirement("API-01", "API-02", "SES-02")
+@pytest.mark.requirement("API-01", "API-02", "SES-02", "MODEL-02")
 @pytest.mark.parametrize(
     ("body", "pointers"),
     [case[1:] for case in WRONG_SESSIONS],

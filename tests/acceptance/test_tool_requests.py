@@ -245,7 +245,7 @@ async def test_arguments_that_fit_are_sent(
     call.say("done")
 
 
-@pytest.mark.requirement("SES-03", "OUT-02")
+@pytest.mark.requirement("OUT-02")
 async def test_a_tool_that_the_session_did_not_enable_is_refused(
     start_brain: StartBrain, connect: Connect, desk: Desk
 ) -> None:

@@ -145,7 +145,7 @@ async def test_a_call_without_arguments_means_an_empty_object(api: Api, desk: De
     assert said(await api.until_idle(session_id)) == "done"
 
 
-@pytest.mark.requirement("SES-02", "MODEL-02")
+@pytest.mark.requirement("MODEL-04")
 async def test_turns_are_counted_up_in_the_sessions_usage(api: Api) -> None:
     session_id = await api.create()
     completed = [(await api.turn(session_id, text))[-1]["data"]["usage"] for text in ("a", "b c")]
