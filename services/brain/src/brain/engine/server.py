@@ -6,13 +6,13 @@ Above: `wiring`. Below: `servicer`.
 import asyncio
 import contextlib
 import hmac
+import importlib
 from collections.abc import Awaitable, Callable
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import grpc
-from grpc_health.v1 import health_pb2, health_pb2_grpc
+from grpc_health.v1 import health_pb2
 from grpc_health.v1.health import SERVICE_NAME as HEALTH
-from grpc_health.v1.health import aio as health
 from grpc_reflection.v1alpha import reflection
 from msgspec import Struct
 
@@ -31,6 +31,23 @@ _OPTIONS = (
     ("grpc.so_reuseport", 0),
 )
 _Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any] | None"
+
+
+class _Health(Protocol):
+    """What is used of grpcio's asynchronous health servicer, which has no types."""
+
+    async def set(self, service: str, status: int) -> None: ...
+
+    async def enter_graceful_shutdown(self) -> None: ...
+
+
+def _health_servicer() -> _Health:
+    return importlib.import_module("grpc_health.v1.health").aio.HealthServicer()
+
+
+def _add_health_servicer(servicer: _Health, server: grpc.aio.Server) -> None:
+    stubs = importlib.import_module("grpc_health.v1.health_pb2_grpc")
+    stubs.add_HealthServicer_to_server(servicer, server)
 
 
 class EngineAddress(Struct, frozen=True):
@@ -57,8 +74,8 @@ class Engine:
             guards.insert(0, _KeyCheck(address.key))
         self._server = grpc.aio.server(interceptors=guards, options=_OPTIONS)
         add_SessionServiceServicer_to_server(servicer, self._server)
-        self._health = health.HealthServicer()
-        health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
+        self._health = _health_servicer()
+        _add_health_servicer(self._health, self._server)
         names = (_SERVICE, HEALTH, reflection.SERVICE_NAME)
         reflection.enable_server_reflection(names, self._server)
         self.port = self._server.add_insecure_port(address.target)
@@ -93,20 +110,30 @@ class _KeyCheck(grpc.aio.ServerInterceptor):
 
     def __init__(self, key: str) -> None:
         self._expected = f"Bearer {key}".encode()
-        self._refusal = grpc.unary_unary_rpc_method_handler(_unauthenticated)
 
     async def intercept_service(
         self,
         continuation: Callable[[grpc.HandlerCallDetails], Awaitable[_Handler]],
         handler_call_details: grpc.HandlerCallDetails,
     ) -> _Handler:
-        if handler_call_details.method.startswith("/grpc.health.v1."):
-            return await continuation(handler_call_details)
+        handler = await continuation(handler_call_details)
+        if handler is None or handler_call_details.method.startswith("/grpc.health.v1."):
+            return handler
         sent = dict(handler_call_details.invocation_metadata or ()).get("authorization", "")
         given = sent if isinstance(sent, bytes) else sent.encode()
-        if hmac.compare_digest(given, self._expected):
-            return await continuation(handler_call_details)
-        return self._refusal
+        return handler if hmac.compare_digest(given, self._expected) else _refusal_like(handler)
+
+
+def _refusal_like(handler: "grpc.RpcMethodHandler[Any, Any]") -> _Handler:
+    """A handler of the same kind: one of another kind would wait for what never comes."""
+    kinds = {
+        (False, False): grpc.unary_unary_rpc_method_handler,
+        (False, True): grpc.unary_stream_rpc_method_handler,
+        (True, False): grpc.stream_unary_rpc_method_handler,
+        (True, True): grpc.stream_stream_rpc_method_handler,
+    }
+    make: Any = kinds[handler.request_streaming, handler.response_streaming]
+    return make(_unauthenticated, handler.request_deserializer, handler.response_serializer)
 
 
 async def _unauthenticated(_request: object, context: "grpc.aio.ServicerContext[Any, Any]") -> None:
