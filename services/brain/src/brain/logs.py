@@ -12,21 +12,25 @@ def configure() -> None:
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
-        structlog.processors.format_exc_info,
     ]
-    renderer: structlog.typing.Processor = (
-        structlog.dev.ConsoleRenderer()
-        if sys.stderr.isatty()
-        else structlog.processors.JSONRenderer()
-    )
+    if sys.stderr.isatty():
+        plain = structlog.dev.plain_traceback  # the default one shows local variables: secrets
+        rendering: list[structlog.typing.Processor] = [
+            structlog.dev.ConsoleRenderer(exception_formatter=plain)
+        ]
+    else:
+        rendering = [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
     structlog.configure(
-        processors=[*shared, renderer],
+        processors=[*shared, *rendering],
         wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
         cache_logger_on_first_use=True,
     )
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(
-        structlog.stdlib.ProcessorFormatter(foreign_pre_chain=shared, processor=renderer)
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=shared,
+            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *rendering],
+        )
     )
     logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
