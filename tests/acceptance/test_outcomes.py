@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from brain.engine.tool.limits import Limits
 from brain.wiring import Tuning
 from brain_testing.api import Api, Json
 from brain_testing.desk import Desk, DeskCall
@@ -205,11 +204,6 @@ async def test_a_call_that_is_cancelled_in_flight_leaves_the_outcome_unknown(
     assert outcome(events) == (True, True)
     assert only(events, "tool.result")["code"] == "interrupted"
     await call.gone.wait()
-
-
-@pytest.mark.requirement("OUT-09")
-async def test_the_limits_of_a_test_are_those_of_the_product_unless_it_says_otherwise() -> None:
-    assert Limits().headers_seconds == 30
 
 
 @pytest.mark.requirement("OUT-08")
