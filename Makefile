@@ -39,7 +39,7 @@ run: .venv/run.ready ## Start Brain on this machine, with keys and a config made
 
 .PHONY: test
 test: .venv/dev.ready ## Run the tests (ARGS="tests/unit -k name" runs some of them)
-	@$(BIN)/pytest --numprocesses=auto --dist=worksteal $(ARGS)
+	@$(BIN)/pytest --numprocesses=auto --dist=loadgroup $(ARGS)
 
 .PHONY: lint
 lint: lint-format lint-code lint-types lint-layers lint-size lint-imports lint-lock lint-leaks lint-stubs lint-proto ## Run every check but the tests

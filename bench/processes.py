@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -77,9 +78,14 @@ async def ready(server: Running, port: int, path: str) -> None:
 
 
 def free_port() -> int:
-    """A port of loopback that nobody uses at this moment."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return server.getsockname()[1]
+    """A port of loopback that nobody uses at this moment.
+
+    Below those that the kernel gives to clients, so that no connection takes it in between.
+    """
+    while True:
+        port = random.randrange(20_000, 30_000)
+        with suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            return port
 
 
 async def _answers(port: int, path: str) -> bool:

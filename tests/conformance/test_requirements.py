@@ -25,7 +25,7 @@ SPECIFICATION = TESTS.parents[1] / "shared" / "spec" / "requirements.md"
 def proved(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
     """Requirement id to the tests that carry it."""
     target = tmp_path_factory.mktemp("requirements") / "proved.json"
-    options = ["--collect-only", "--quiet", "-p", "no:xdist", "-p", "no:randomly"]
+    options = ["--collect-only", "--quiet", "--numprocesses=0", "-p", "no:randomly"]
     collected = subprocess.run(
         [sys.executable, "-m", "pytest", *options, f"--requirements-into={target}", str(TESTS)],
         cwd=TESTS.parent,
