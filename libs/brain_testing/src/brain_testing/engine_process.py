@@ -5,9 +5,10 @@ Above: tests of what survives. Below: the product's command line.
 
 import asyncio
 import os
+import resource
 import sys
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Generator
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
 import grpc.aio
@@ -22,6 +23,16 @@ class EngineProcess:
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self._process = process
+
+    @contextmanager
+    def disk_full(self) -> Generator[None]:
+        """No file of this process can grow while the block runs, as on a full disk."""
+        limit = resource.RLIMIT_FSIZE
+        before = resource.prlimit(self._process.pid, limit, (1, resource.RLIM_INFINITY))
+        try:
+            yield
+        finally:
+            resource.prlimit(self._process.pid, limit, before)
 
     async def kill(self) -> None:
         """Kill it as `kill -9` does; it gets to do nothing about it."""
@@ -39,6 +50,7 @@ async def engine_process(brain: RunningBrain, api: Api) -> AsyncGenerator[Engine
         *("-m", "brain", "--config", str(brain.folder / "brain.json"), "--role", "engine"),
         env={**os.environ, **brain.env()},
         stdout=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.DEVNULL,  # a file there would be part of what `disk_full` fills
     )
     engine = EngineProcess(process)
     try:

@@ -30,6 +30,7 @@ _OPTIONS = (
     ("grpc.max_send_message_length", _MAX_MESSAGE),
     ("grpc.so_reuseport", 0),
 )
+_MEND_SECONDS = 2.0
 _Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any] | None"
 
 
@@ -100,9 +101,13 @@ class Engine:
         await self._manager.stop()
 
     async def _keep_house(self) -> None:
+        rested = asyncio.get_running_loop().time()
         while True:
-            await asyncio.sleep(self._rest_after)
-            self._manager.let_rest()
+            await asyncio.sleep(min(_MEND_SECONDS, self._rest_after))
+            await self._manager.mend()
+            if asyncio.get_running_loop().time() - rested >= self._rest_after:
+                self._manager.let_rest()
+                rested = asyncio.get_running_loop().time()
 
 
 class _KeyCheck(grpc.aio.ServerInterceptor):

@@ -121,11 +121,14 @@ class SessionManager:
         """Wake every session that has work in it; gives their number."""
         open_sessions = await self._parts.log.open_sessions()
         for session_id in open_sessions:
-            try:
-                await self._wake(session_id)
-            except LogUnavailable as error:
-                _log.error("session_not_recovered", session_id=session_id, error=str(error))
+            await self._wake_or_log(session_id)
         return len(open_sessions)
+
+    async def mend(self) -> None:
+        """Read the sessions anew whose log failed them: their turns must not wait for a caller."""
+        for session_id, actor in list(self._actors.items()):
+            if actor.journal.broken:
+                await self._wake_or_log(session_id)
 
     def let_rest(self) -> None:
         """Let go of the sessions in which nothing has happened since the last time."""
@@ -155,6 +158,12 @@ class SessionManager:
         self._used.add(session_id)
         return actor
 
+    async def _wake_or_log(self, session_id: str) -> None:
+        try:
+            await self._wake(session_id)
+        except LogUnavailable as error:
+            _log.error("session_not_recovered", session_id=session_id, error=str(error))
+
     async def _wake(self, session_id: str) -> SessionActor | None:
         """Wake a session once, however many ask for it at the same time."""
         task = self._waking.get(session_id)
@@ -165,15 +174,15 @@ class SessionManager:
         return await asyncio.shield(task)
 
     async def _wake_alone(self, session_id: str) -> SessionActor | None:
-        broken = self._actors.get(session_id)
-        if broken is not None:
-            if not broken.journal.broken:
-                return broken
-            # What it holds is more than the log does: the log is right.
-            del self._actors[session_id]
-            await broken.stop()
+        known = self._actors.get(session_id)
+        if known is not None:
+            if not known.journal.broken:
+                return known
+            await known.stop()
+        # What a broken one holds is more than the log does: the log is right.
         record = await self._parts.log.get(session_id)
         if record is None:
+            self._actors.pop(session_id, None)
             return None
         actor = await wake(self._parts, record.tenant_id, session_id, record.harness)
         if actor is not None:
