@@ -12,7 +12,7 @@ import pytest
 
 from brain.engine.log.protocol import EventLog, LogUnavailable
 from brain.engine.log.sqlite import LogCannotOpen, open_sqlite
-from brain.engine.log.sqlite_file import APPLICATION_ID, migrations
+from brain.engine.log.sqlite_schema import APPLICATION_ID, migrations
 from brain_testing.log_cases import EventLogCases, append, created, event, record, seqs
 
 

@@ -1,55 +1,102 @@
--- Every statement of the SQLite log: a name, and one sentence on what it is for.
+-- Every statement of the SQLite log: a name, and a sentence on what it is for.
 
 -- name: create_session
--- Adds a session that has one event and belongs to this engine.
+-- Adds a session that belongs to this engine, unless its id is taken.
 INSERT INTO sessions (
-    id, tenant_id, harness, config, metadata, status, open,
-    created_at, updated_at, last_seq, usage, epoch
-) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1);
+    id, tenant_id, harness, status, open, created_at, updated_at, last_seq, usage, epoch
+) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 1)
+ON CONFLICT DO NOTHING
+RETURNING number;
+
+-- name: add_config
+-- Adds what never changes in a session.
+INSERT INTO session_configs (session_number, config, metadata) VALUES (?, ?, ?);
 
 -- name: advance_session
 -- Moves a session to what it is after an append, if the caller owns it and has counted right.
 UPDATE sessions
 SET last_seq = ?, status = ?, open = ?, updated_at = ?, usage = ?
-WHERE id = ? AND epoch = ? AND last_seq = ?;
+WHERE id = ? AND epoch = ? AND last_seq = ?
+RETURNING number;
 
 -- name: add_event
 -- Adds one event.
-INSERT INTO events (session_id, seq, type, body) VALUES (?, ?, ?, ?);
+INSERT INTO events (place, type, body) VALUES (?, ?, ?);
 
 -- name: claim_session
 -- Makes the caller the owner and every earlier owner stale.
 UPDATE sessions SET epoch = epoch + 1 WHERE id = ? RETURNING epoch;
 
--- name: delete_session
--- Erases a session, and by its foreign key its events, if the caller owns it.
-DELETE FROM sessions WHERE id = ? AND epoch = ?;
+-- name: remove_session
+-- Takes a session out of sight, if the caller owns it.
+DELETE FROM sessions WHERE id = ? AND epoch = ? RETURNING number, last_seq;
+
+-- name: remove_config
+-- Erases what never changed in a session.
+DELETE FROM session_configs WHERE session_number = ?;
+
+-- name: plan_erasure
+-- Remembers that the events of a session that is gone are still to be erased.
+INSERT INTO erasures (session_number, last_seq) VALUES (?, ?);
+
+-- name: next_erasure
+-- Finds events to erase.
+SELECT session_number, last_seq FROM erasures LIMIT 1;
+
+-- name: erase_events
+-- Erases the events in a range of places, both ends included.
+DELETE FROM events WHERE place BETWEEN ? AND ?;
+
+-- name: advance_erasure
+-- Remembers how far the events of a session have been erased.
+UPDATE erasures SET last_seq = ? WHERE session_number = ?;
+
+-- name: end_erasure
+-- Forgets a session whose events have all been erased.
+DELETE FROM erasures WHERE session_number = ?;
+
+-- name: beat
+-- Writes next to nothing.
+UPDATE pulse SET beats = beats + 1;
 
 -- name: get_session
 -- Reads a session's record.
 SELECT id, tenant_id, harness, config, metadata, status, open,
        created_at, updated_at, last_seq, usage
-FROM sessions WHERE id = ?;
+FROM sessions CROSS JOIN session_configs ON session_number = number
+WHERE id = ?;
 
 -- name: list_sessions
 -- Reads a page of a tenant's sessions, newest first: ids sort by the time they were made.
 SELECT id, tenant_id, harness, config, metadata, status, open,
        created_at, updated_at, last_seq, usage
-FROM sessions
-WHERE tenant_id = :tenant_id
-  AND (:cursor IS NULL OR id < :cursor)
-  AND (:status IS NULL OR status = :status)
+FROM sessions CROSS JOIN session_configs ON session_number = number
+WHERE tenant_id = :tenant_id AND id < :before AND (:status IS NULL OR status = :status)
+ORDER BY id DESC
+LIMIT :limit;
+
+-- name: list_running_sessions
+-- Reads such a page of the running ones, which are few among the many: all of them are open.
+SELECT id, tenant_id, harness, config, metadata, status, open,
+       created_at, updated_at, last_seq, usage
+FROM sessions CROSS JOIN session_configs ON session_number = number
+WHERE open AND tenant_id = :tenant_id AND id < :before AND status = 'running'
 ORDER BY id DESC
 LIMIT :limit;
 
 -- name: read_events
 -- Reads events after a point, in order.
-SELECT seq, type, body FROM events WHERE session_id = ? AND seq > ? ORDER BY seq LIMIT ?;
+SELECT place & 0xffffffff, type, body
+FROM sessions CROSS JOIN events
+    ON place > (number << 32) + :after AND place < (number + 1) << 32
+WHERE id = :session_id
+ORDER BY place
+LIMIT :limit;
 
 -- name: open_sessions
--- Finds the sessions with work in them.
+-- Finds the sessions with work in them, oldest first.
 SELECT id FROM sessions WHERE open ORDER BY id;
 
--- name: ping
+-- name: look
 -- Reads next to nothing.
-SELECT 1;
+SELECT beats FROM pulse;

@@ -1,113 +1,117 @@
-"""Opening the database file: its lock, its identity, its schema. Above: `sqlite`.
+"""The database file: its lock, its identity, its connections. Above: `sqlite`. Below: `sqlite3`.
 
 One engine at a time: a lock on a file beside the database is held for as long as it is open, and
 the kernel lets it go however the process ends.
 """
 
 import fcntl
-import hashlib
 import os
 import sqlite3
-from collections.abc import Iterator
-from importlib.resources import files
+from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
-APPLICATION_ID = 0x42524149
-"""Written into the file's header, so that a foreign database is never taken for ours."""
+from brain.engine.log.opening import LogCannotOpen
+from brain.engine.log.sqlite_schema import check_identity, migrate
+
+_OLDEST_SQLITE = (3, 37)  # the first with STRICT tables
+_BUSY_SECONDS = 1.0
+_WAL_BYTES = 16 * 1024 * 1024
 
 
-class LogCannotOpen(Exception):
-    """The log can't be opened; the message says why and what to do, for an operator."""
+class Database:
+    """An open database: one connection that writes, and some that only read."""
+
+    def __init__(
+        self,
+        writer: sqlite3.Connection,
+        readers: Sequence[sqlite3.Connection],
+        resources: ExitStack,
+    ) -> None:
+        self.writer = writer
+        self.readers = readers
+        self._resources = resources
+
+    def close(self) -> None:
+        """Close the readers, then the writer, which folds the write-ahead log in; then unlock."""
+        self._resources.close()
 
 
-def lock(path: Path) -> int:
+def open_database(path: Path, readers: int) -> Database:
+    """Open the database, making it if it isn't there. Raises: LogCannotOpen."""
+    if sqlite3.sqlite_version_info < _OLDEST_SQLITE:
+        raise LogCannotOpen(f"Brain needs SQLite 3.37, and Python has {sqlite3.sqlite_version}.")
+    path = path.resolve()  # one database, one lock, whatever links lead to it
+    with ExitStack() as resources:
+        try:
+            resources.callback(os.close, _lock(path))
+            writer = _connect_writer(path, resources)
+            connections = [_connect_reader(path, resources) for _ in range(readers)]
+        except sqlite3.Error as error:
+            raise LogCannotOpen(_explain(path, error)) from error
+        except OSError as error:
+            raise LogCannotOpen(
+                f"The log can't be kept in {path}: {error.strerror}. Let Brain write there,"
+                " or choose another `store`."
+            ) from error
+        return Database(writer, connections, resources.pop_all())
+
+
+def _lock(path: Path) -> int:
     """Become the only engine on this database. Gives the lock's file descriptor."""
-    try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        descriptor = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    except OSError as error:
-        raise LogCannotOpen(f"The log can't be kept in {path.parent}: {error.strerror}.") from error
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    descriptor = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
+    except BlockingIOError:
         os.close(descriptor)
         raise LogCannotOpen(
             f"Another Brain is using {path}. Stop it, or give this one another `store`."
         ) from None
+    except OSError:
+        os.close(descriptor)
+        raise
     return descriptor
 
 
-def connect_writer(path: Path) -> sqlite3.Connection:
-    """The one connection that writes, with the schema up to date. Raises: LogCannotOpen."""
-    try:
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
-        connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-        _check_identity(connection, path)
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = FULL")
-        connection.execute("PRAGMA foreign_keys = ON")
-        connection.execute("PRAGMA secure_delete = ON")  # what a user deletes is gone
-        _migrate(connection, path)
-    except sqlite3.Error as error:
-        raise LogCannotOpen(f"The log {path} can't be opened: {error}.") from error
-    except OSError as error:
-        raise LogCannotOpen(f"The log {path} can't be opened: {error.strerror}.") from error
+def _connect_writer(path: Path, resources: ExitStack) -> sqlite3.Connection:
+    """The one connection that writes, with the schema up to date."""
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+    connection = _connect(path, "rw", resources)
+    check_identity(connection, path)
+    if connection.execute("PRAGMA journal_mode = WAL").fetchone()[0] != "wal":
+        raise LogCannotOpen(f"{path} isn't on a local disk, as SQLite's WAL needs. Put it on one.")
+    connection.execute("PRAGMA synchronous = FULL")
+    connection.execute("PRAGMA secure_delete = ON")  # what a user deletes is gone
+    connection.execute(f"PRAGMA journal_size_limit = {_WAL_BYTES}")
+    migrate(connection, path)
     return connection
 
 
-def connect_reader(path: Path) -> sqlite3.Connection:
-    """A connection that only reads."""
+def _connect_reader(path: Path, resources: ExitStack) -> sqlite3.Connection:
+    return _connect(path, "ro", resources)
+
+
+def _connect(path: Path, mode: str, resources: ExitStack) -> sqlite3.Connection:
     connection = sqlite3.connect(
-        f"file:{path}?mode=ro", uri=True, isolation_level=None, check_same_thread=False
+        f"{path.as_uri()}?mode={mode}",
+        uri=True,
+        timeout=_BUSY_SECONDS,
+        isolation_level=None,
+        check_same_thread=False,
     )
-    connection.execute("PRAGMA query_only = ON")
+    resources.callback(connection.close)
     return connection
 
 
-def migrations() -> Iterator[tuple[int, str, str]]:
-    """Number, checksum and text of each migration, in order."""
-    folder = files("brain.engine.log").joinpath("migrations")
-    for file in sorted(folder.iterdir(), key=lambda file: file.name):
-        if file.name.endswith(".sql"):
-            text = file.read_text()
-            yield int(file.name[:4]), hashlib.sha256(text.encode()).hexdigest(), text
-
-
-def _check_identity(connection: sqlite3.Connection, path: Path) -> None:
-    found: int = connection.execute("PRAGMA application_id").fetchone()[0]
-    tables: int = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
-    if found == APPLICATION_ID or (found == 0 and tables == 0):
-        return
-    raise LogCannotOpen(f"{path} is a database of another program. Choose another `store`.")
-
-
-def _migrate(connection: sqlite3.Connection, path: Path) -> None:
-    connection.execute("BEGIN IMMEDIATE")
-    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-    connection.execute(
-        "CREATE TABLE IF NOT EXISTS migrations (number INTEGER PRIMARY KEY, checksum TEXT NOT NULL)"
-    )
-    done = dict(connection.execute("SELECT number, checksum FROM migrations").fetchall())
-    known = list(migrations())
-    if set(done) - {number for number, _, _ in known}:
-        connection.execute("ROLLBACK")
-        raise LogCannotOpen(f"{path} was written by a newer Brain. Run that one, or a newer one.")
-    for number, checksum, text in known:
-        if number not in done:
-            for statement in _statements(text):
-                connection.execute(statement)
-            connection.execute("INSERT INTO migrations VALUES (?, ?)", (number, checksum))
-        elif done[number] != checksum:
-            connection.execute("ROLLBACK")
-            raise LogCannotOpen(f"{path} has a schema that this Brain doesn't know.")
-    connection.execute("COMMIT")
-
-
-def _statements(text: str) -> Iterator[str]:
-    """Cut a script at its semicolons; `executescript` would commit in between."""
-    statement = ""
-    for line in text.splitlines(keepends=True):
-        statement += line
-        if sqlite3.complete_statement(statement):
-            yield statement
-            statement = ""
+def _explain(path: Path, error: sqlite3.Error) -> str:
+    match error.sqlite_errorcode & 0xFF:
+        case sqlite3.SQLITE_NOTADB:
+            return f"{path} isn't a database. Choose another `store`, or move that file away."
+        case sqlite3.SQLITE_CORRUPT:
+            return (
+                f"{path} is damaged: {error}. Put back a copy of it, or move it and its"
+                " -wal and -shm files away, to begin anew."
+            )
+        case _:
+            return f"The log {path} can't be opened: {error}. Check its disk and its permissions."

@@ -1,0 +1,83 @@
+"""Whose database it is, and its schema, brought up to date. Above: `sqlite_file`.
+
+A migration is a numbered file in `migrations/`. Its checksum is kept once it has run, so it is
+never changed afterwards: the next change is the next file.
+"""
+
+import hashlib
+import sqlite3
+from collections.abc import Iterator
+from importlib.resources import files
+from pathlib import Path
+from typing import NamedTuple
+
+from brain.engine.log.opening import LogCannotOpen
+
+APPLICATION_ID = 0x42524149
+"""Written into the file's header, so that a foreign database is never taken for ours."""
+
+_CREATE_MIGRATIONS = (
+    "CREATE TABLE IF NOT EXISTS migrations (number INTEGER PRIMARY KEY, checksum TEXT NOT NULL)"
+)
+
+
+class Migration(NamedTuple):
+    """One step of the schema."""
+
+    number: int
+    checksum: str
+    text: str
+
+
+def check_identity(connection: sqlite3.Connection, path: Path) -> None:
+    """Only reads. Raises: LogCannotOpen, if another program made the database."""
+    found: int = connection.execute("PRAGMA application_id").fetchone()[0]
+    tables: int = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
+    if found != APPLICATION_ID and (found or tables):
+        raise LogCannotOpen(f"{path} is a database of another program. Choose another `store`.")
+
+
+def migrate(connection: sqlite3.Connection, path: Path) -> None:
+    """Run the migrations that have not run yet, all or none. Raises: LogCannotOpen."""
+    connection.execute("BEGIN IMMEDIATE")
+    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    connection.execute(_CREATE_MIGRATIONS)
+    done = dict(connection.execute("SELECT number, checksum FROM migrations").fetchall())
+    known = list(migrations())
+    if done.keys() - {migration.number for migration in known}:
+        raise LogCannotOpen(f"{path} was written by a newer Brain. Run that one, or a newer one.")
+    for migration in known:
+        if migration.number not in done:
+            _run(connection, migration)
+        elif done[migration.number] != migration.checksum:
+            raise LogCannotOpen(
+                f"{path} was written by a Brain of another line. Run that one,"
+                " or choose another `store`."
+            )
+    connection.execute("COMMIT")
+
+
+def migrations() -> Iterator[Migration]:
+    """All migrations, in order."""
+    folder = files("brain.engine.log").joinpath("migrations")
+    for file in sorted(folder.iterdir(), key=lambda file: file.name):
+        if file.name.endswith(".sql"):
+            text = file.read_text(encoding="utf-8")
+            checksum = hashlib.sha256(text.encode()).hexdigest()
+            yield Migration(int(file.name[:4]), checksum, text)
+
+
+def _run(connection: sqlite3.Connection, migration: Migration) -> None:
+    for statement in _statements(migration.text):
+        connection.execute(statement)
+    connection.execute("INSERT INTO migrations VALUES (?, ?)", migration[:2])
+
+
+def _statements(text: str) -> Iterator[str]:
+    """Cut a script at its semicolons; `executescript` would commit in between."""
+    statement = ""
+    for line in text.splitlines(keepends=True):
+        statement += line
+        if sqlite3.complete_statement(statement):
+            yield statement
+            statement = ""
