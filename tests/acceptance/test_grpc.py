@@ -64,16 +64,7 @@ async def test_a_session_is_made_and_followed_by_grpc_alone(
     channel: grpc.aio.Channel, api: Api
 ) -> None:
     stub: Any = SessionServiceStub(channel)
-    created = await stub.CreateSession(
-        pb.CreateSessionRequest(
-            tenant_id=TENANT,
-            harness="pi",
-            config=session_pb2.SessionConfig(model="demo/script"),
-            metadata_json=b"{}",
-        ),
-        timeout=20,
-    )
-    session_id = created.session.id
+    session_id = await a_session(stub)
     watch = stub.WatchEvents(timeout=20)
     await watch.write(
         pb.WatchEventsRequest(
@@ -84,14 +75,9 @@ async def test_a_session_is_made_and_followed_by_grpc_alone(
     joined = (await anext(items)).subscribed
     assert (joined.watch_id, joined.last_seq, joined.idle) == (7, 1, True)
 
-    sent = await stub.SendMessage(
-        pb.SendMessageRequest(
-            tenant_id=TENANT,
-            session_id=session_id,
-            content=[session_pb2.ContentBlock(text=session_pb2.TextBlock(text="hi"))],
-        ),
-        timeout=20,
-    )
+    hi = session_pb2.ContentBlock(text=session_pb2.TextBlock(text="hi"))
+    message = pb.SendMessageRequest(tenant_id=TENANT, session_id=session_id, content=[hi])
+    sent = await stub.SendMessage(message, timeout=20)
     durable: list[Any] = []
     async for item in items:
         if item.event.seq:
@@ -108,6 +94,16 @@ async def test_a_session_is_made_and_followed_by_grpc_alone(
         pb.ListEventsRequest(tenant_id=TENANT, session_id=session_id, after=1), timeout=20
     )
     assert [event.json for event in listed.events] == [event.json for event in durable]
+
+
+async def a_session(stub: Any) -> str:
+    request = pb.CreateSessionRequest(
+        tenant_id=TENANT,
+        harness="pi",
+        config=session_pb2.SessionConfig(model="demo/script"),
+        metadata_json=b"{}",
+    )
+    return (await stub.CreateSession(request, timeout=20)).session.id
 
 
 async def items_of(watch: Any) -> AsyncIterator[Any]:
