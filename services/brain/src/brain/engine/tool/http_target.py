@@ -30,7 +30,7 @@ def parse_target(url: str) -> Target:
     """Take a valid http or https URL apart. Only what can't stand in a request is encoded."""
     parts = urlsplit(url)
     host = parts.hostname or ""
-    authority = parts.netloc
+    authority = parts.netloc.rpartition("@")[2]
     if not host.isascii():
         host = host.encode("idna").decode()
         authority = host if parts.port is None else f"{host}:{parts.port}"
