@@ -13,9 +13,9 @@ from pathlib import Path
 
 from brain.engine.log.opening import LogCannotOpen
 from brain.engine.log.sqlite_schema import check_identity, migrate
+from brain.engine.log.sqlite_writer import BUSY_MS
 
 _OLDEST_SQLITE = (3, 37)  # the first with STRICT tables
-_BUSY_SECONDS = 1.0
 _WAL_BYTES = 16 * 1024 * 1024
 
 
@@ -96,7 +96,7 @@ def _connect(path: Path, mode: str, resources: ExitStack) -> sqlite3.Connection:
     connection = sqlite3.connect(
         f"{path.as_uri()}?mode={mode}",
         uri=True,
-        timeout=_BUSY_SECONDS,
+        timeout=BUSY_MS / 1000,
         isolation_level=None,
         check_same_thread=False,
     )

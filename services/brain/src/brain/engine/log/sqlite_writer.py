@@ -16,6 +16,10 @@ from msgspec import Struct
 
 from brain.engine.log.protocol import LogUnavailable, StaleOwner
 
+BUSY_MS = 5000
+"""Another program, say a shell that someone opened, may hold the database's write lock so long."""
+
+_TRUNCATE_MS = 100
 _T = TypeVar("_T")
 Operation = Callable[[sqlite3.Connection], _T]
 """Writes within a transaction that others share. Raises `StaleOwner` before it changes anything.
@@ -157,8 +161,11 @@ class Writer:
                 self._connection.execute("ROLLBACK")
 
     def _truncate(self) -> None:
+        """Empty the write-ahead log, if no other program reads from it for long."""
         with suppress(sqlite3.Error):
+            self._connection.execute(f"PRAGMA busy_timeout = {_TRUNCATE_MS}")
             self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            self._connection.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
 
 
 def _resolve(jobs: list[_Job]) -> None:
