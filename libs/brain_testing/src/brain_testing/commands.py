@@ -4,6 +4,7 @@ command line and of the docs.
 
 import asyncio
 import os
+import random
 import signal
 import socket
 import sys
@@ -18,12 +19,18 @@ _WAIT_SECONDS = 45
 
 
 def free_ports(count: int) -> list[int]:
-    """Ports that nobody listens on, all different."""
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports: list[int] = [each.getsockname()[1] for each in sockets]
-    for each in sockets:
-        each.close()
-    return ports
+    """Ports that nobody listens on, all different.
+
+    They are below those that the system gives to clients, so that no connection of another test
+    takes one before it is used.
+    """
+    found: set[int] = set()
+    while len(found) < count:
+        port = random.randint(20_000, 29_999)
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)):
+                found.add(port)
+    return list(found)
 
 
 def clean_env(**more: str) -> dict[str, str]:
