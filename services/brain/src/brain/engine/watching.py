@@ -83,7 +83,7 @@ class WatchStream:
         self._end(session_id, 0, _REASONS[reason])
 
     def finish(self) -> None:
-        """End the stream from this side."""
+        """End the stream from this side, once what was gathered is sent."""
         self._finished = True
         self._ready.set()
 
@@ -95,7 +95,7 @@ class WatchStream:
     async def batches(self) -> AsyncIterator[pb.WatchEventsResponse]:
         """What was gathered, as messages, for as long as the stream lives."""
         pace = _Pace(asyncio.get_running_loop())
-        while not self._finished:
+        while True:
             await self._ready.wait()
             delay = pace.delay()
             if delay > 0:
@@ -105,6 +105,8 @@ class WatchStream:
             pace.sent(len(items))
             for batch in _split(items):
                 yield pb.WatchEventsResponse(items=batch)
+            if self._finished:
+                return
 
     def _gap(self, session_id: str) -> None:
         """Give a session up: its reader must subscribe again and read the log."""
