@@ -121,7 +121,7 @@ class Watch:
 
     async def _run(self) -> None:
         backoff = _FIRST_BACKOFF_SECONDS
-        lost = False
+        lost = True  # an engine that starts a moment later than the edge is no loss
         while True:
             try:
                 await self._stream()
