@@ -1,5 +1,6 @@
 """What outlives a process, a full disk, a damaged page; and what doesn't outlive its deletion."""
 
+import asyncio
 import sqlite3
 from asyncio.subprocess import Process
 from collections.abc import Awaitable, Callable
@@ -51,13 +52,18 @@ async def test_a_full_disk_refuses_writes_and_loses_nothing(start: Start) -> Non
 
 async def test_a_claim_waits_for_no_disk_and_every_append_does(path: Path) -> None:
     database = open_database(path, readers=1)
+    assert database.writer.execute("PRAGMA synchronous").fetchone() == (2,), "FULL"
     said: list[str] = []
     database.writer.set_trace_callback(said.append)
     log = SqliteLog(database)
-    session_id = await created(log)
+    one, other = await created(log), await created(log)
     for seq in range(2, 20):
-        epoch = await log.claim(session_id) or 0
-        await log.append(append(session_id, event(seq), epoch=epoch))
+        epoch = await log.claim(one) or 0
+        await log.append(append(one, event(seq), epoch=epoch))
+        alone = log.append(append(other, event(2 * seq - 2)))
+        together = asyncio.create_task(log.claim(one))
+        await asyncio.sleep(0)
+        await asyncio.gather(alone, together, log.append(append(other, event(2 * seq - 1))))
     await log.close()
 
     synced, committed = True, set[tuple[str, bool]]()
