@@ -18,6 +18,7 @@ Content = str | list[Json]
 Delivery = Literal["queue", "steer", "interrupt", "reject"]
 
 DEFAULT_URL = "http://127.0.0.1:8080"
+_GONE = 404
 _SILENCE_SECONDS = 30.0
 """Brain sends a comment at least every 15 s: a stream that is silent for longer is dead."""
 _FIRST_DELAY, _LONGEST_DELAY, _ATTEMPTS = 0.1, 5.0, 8
@@ -128,12 +129,23 @@ class AsyncSession:
                     async for event in stream:
                         after, failures = event.get("seq", after), 0
                         yield event
-                return
+                if await self._is_over(after, until):
+                    return
+                await asyncio.sleep(_FIRST_DELAY)
             except BrainUnavailable:
                 failures += 1
                 if failures == _ATTEMPTS:
                     raise
                 await asyncio.sleep(min(_LONGEST_DELAY, _FIRST_DELAY * 2**failures))
+
+    async def _is_over(self, after: int, until: Literal["idle"] | None) -> bool:
+        """Whether a stream that ended has shown all; a server that stops ends its streams, too."""
+        try:
+            session = await self._brain.call("GET", f"/sessions/{self.id}")
+        except BrainError as error:
+            return error.status == _GONE
+        ended = session["status"] == "closed" or (session["status"] == "idle" and until == "idle")
+        return ended and session["last_seq"] <= after
 
     async def run(
         self, content: Content, delivery: Delivery = "queue"

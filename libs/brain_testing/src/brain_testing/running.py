@@ -62,6 +62,11 @@ class RunningBrain:
     async def start_edge(self) -> None:
         self.url = await self._edge.enter_async_context(running_edge(self.config()))
 
+    async def restart_edge(self) -> None:
+        """Stop the edge, and start it again at the same address."""
+        await self.stop_edge()
+        await self.start_edge()
+
     async def stop_engine(self) -> None:
         """Stop the engine as SIGTERM would; the edge goes on without it."""
         await self._engine.aclose()
@@ -84,7 +89,7 @@ class RunningBrain:
 
     def _document(self) -> Json:
         return {
-            "listen": "127.0.0.1:0",
+            "listen": self.url.removeprefix("http://") or "127.0.0.1:0",
             "public_url": self.url or "http://127.0.0.1:1",
             "store": "sqlite:///brain.db",
             "engine": {"listen": "unix:engine.sock"},

@@ -1,0 +1,116 @@
+"""The Python client against a running Brain."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from typing import Any
+
+import pytest
+
+from brain_client import AsyncBrain, BrainError, BrainUnavailable
+from brain_testing.api import Api
+from brain_testing.desk import Desk, within
+from brain_testing.running import RunningBrain
+
+DEMO = {"harness": "pi", "config": {"model": "demo/script", "tools": ["ask"]}}
+
+
+@pytest.fixture
+async def client(brain: RunningBrain) -> AsyncGenerator[AsyncBrain]:
+    async with AsyncBrain(brain.url, brain.key) as opened:
+        yield opened
+
+
+async def test_a_turn_from_its_message_until_the_session_is_idle(client: AsyncBrain) -> None:
+    session = await client.create(DEMO)
+    events = [event async for event in session.run("hello")]
+
+    durable = [event["type"] for event in events if "seq" in event]
+    assert durable == ["message.user", "turn.started", "message.assistant", "turn.completed"]
+    assert (await client.catalog())["models"] == [{"id": "demo/script"}]
+    assert [each["id"] for each in (await client.sessions())["sessions"]] == [session.id]
+
+
+async def test_a_follower_outlives_the_edge_and_misses_and_repeats_nothing(
+    brain: RunningBrain, api: Api, client: AsyncBrain, desk: Desk
+) -> None:
+    session = await client.create(DEMO)
+    await session.send("/call ask {}")
+    call = await desk.next_call()
+    seen: list[dict[str, Any]] = []
+    joined = asyncio.Event()
+
+    async def follow() -> None:
+        async for event in session.events(until="idle"):
+            joined.set()
+            if "seq" in event:
+                seen.append(event)
+
+    following = asyncio.create_task(follow())
+    await within(joined.wait())
+    await brain.restart_edge()
+    call.say("done")
+    await within(following)
+
+    assert seen == await api.events(session.id)
+    assert seen[-1]["type"] == "turn.completed"
+
+
+async def test_a_follower_without_an_end_goes_on_after_the_edge_comes_back(
+    brain: RunningBrain, client: AsyncBrain
+) -> None:
+    session = await client.create(DEMO)
+    joined, done = asyncio.Event(), asyncio.Event()
+
+    async def follow() -> None:
+        async for event in session.events():
+            joined.set()
+            if event["type"] == "turn.completed":
+                done.set()
+
+    following = asyncio.create_task(follow())
+    await within(joined.wait())
+    await brain.restart_edge()
+    await session.send("hello")
+    await within(done.wait())
+    await session.close()
+    await within(following)
+
+
+async def test_what_brain_refuses_is_an_error_with_its_problem(client: AsyncBrain) -> None:
+    unknown = {"harness": "pi", "config": {"model": "demo/script", "tools": ["nope"]}}
+    with pytest.raises(BrainError, match="nope") as refused:
+        await client.create(unknown)
+    assert refused.value.status == 422
+    assert refused.value.problem["errors"][0]["pointer"] == "/config/tools/0"
+
+    with pytest.raises(BrainError) as missing:
+        await client.session("ses_unknown")
+    assert missing.value.status == 404
+
+
+async def test_a_wrong_key_is_said_without_repeating_it(brain: RunningBrain) -> None:
+    async with AsyncBrain(brain.url, "a-wrong-key") as client:
+        with pytest.raises(BrainError) as refused:
+            await client.catalog()
+    assert refused.value.status == 401
+    assert "a-wrong-key" not in str(refused.value)
+
+
+async def test_a_brain_that_is_not_there_is_said() -> None:
+    async with AsyncBrain("http://127.0.0.1:1", "key") as client:
+        with pytest.raises(BrainUnavailable, match="can't be reached"):
+            await client.catalog()
+
+
+async def test_interrupt_close_and_delete(client: AsyncBrain, desk: Desk) -> None:
+    session = await client.create(DEMO)
+    await session.send("/call ask {}")
+    await desk.next_call()
+
+    assert (await session.interrupt())["interrupted"] is True
+    await session.close()
+    assert session.data["status"] == "closed"
+    assert [event["type"] async for event in session.events()][-1] == "session.closed"
+    await session.delete()
+    with pytest.raises(BrainError):
+        await client.session(session.id)
