@@ -1,5 +1,7 @@
 """The disk is full for a while: nothing is lost, and everything goes on by itself."""
 
+import asyncio
+
 import pytest
 
 from brain_testing.api import Api
@@ -31,6 +33,14 @@ async def test_on_a_full_disk_writes_are_refused_and_reads_go_on(
         assert "refused" not in str(events)
 
 
+async def test_readiness_tells_of_a_full_disk_and_of_its_end(brain: RunningBrain, api: Api) -> None:
+    async with engine_process(brain, api) as engine:
+        with engine.disk_full():
+            await _readiness(api, 503)
+        await _readiness(api, 200)
+        assert (await api.http.get("/healthz")).status_code == 200
+
+
 @pytest.mark.requirement("TOOL-09", "REC-02")
 async def test_a_turn_whose_result_found_no_room_goes_on_once_there_is_some(
     brain: RunningBrain, api: Api, desk: Desk
@@ -53,6 +63,12 @@ async def test_a_turn_whose_result_found_no_room_goes_on_once_there_is_some(
         assert (lost["is_error"], lost["unknown_outcome"]) == (True, True)
         assert len(of_type(followed, "turn.recovered")) == 1
         assert len(desk.arrived) == 1, "the call is never sent again"
+
+
+async def _readiness(api: Api, status: int) -> None:
+    async with asyncio.timeout(20):
+        while (await api.http.get("/readyz")).status_code != status:
+            await asyncio.sleep(0.05)  # the engine looks at its log every few seconds
 
 
 def _session() -> dict[str, object]:

@@ -31,6 +31,7 @@ _OPTIONS = (
     ("grpc.so_reuseport", 0),
 )
 _MEND_SECONDS = 2.0
+"""How soon the engine sees by itself that its log has failed, or is there again."""
 _Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any] | None"
 
 
@@ -86,8 +87,7 @@ class Engine:
         """Take up the open sessions, then serve."""
         await self._manager.recover()
         await self._server.start()
-        for name in ("", _SERVICE):
-            await self._health.set(name, health_pb2.HealthCheckResponse.SERVING)
+        await self._tell_health()
         self._housekeeping = asyncio.create_task(self._keep_house())
 
     async def stop(self) -> None:
@@ -104,10 +104,19 @@ class Engine:
         rested = asyncio.get_running_loop().time()
         while True:
             await asyncio.sleep(min(_MEND_SECONDS, self._rest_after))
+            await self._tell_health()
             await self._manager.mend()
             if asyncio.get_running_loop().time() - rested >= self._rest_after:
                 self._manager.let_rest()
                 rested = asyncio.get_running_loop().time()
+
+    async def _tell_health(self) -> None:
+        """Serving is what can take a message, and a message must be written."""
+        status = health_pb2.HealthCheckResponse.SERVING
+        if not await self._manager.log_is_usable():
+            status = health_pb2.HealthCheckResponse.NOT_SERVING
+        for name in ("", _SERVICE):
+            await self._health.set(name, status)
 
 
 class _KeyCheck(grpc.aio.ServerInterceptor):

@@ -124,6 +124,15 @@ class SessionManager:
             await self._wake_or_log(session_id)
         return len(open_sessions)
 
+    async def log_is_usable(self) -> bool:
+        """Whether the log can be read and written now."""
+        try:
+            await self._parts.log.ping()
+        except LogUnavailable as error:
+            _log.error("log_unavailable", error=str(error))
+            return False
+        return True
+
     async def mend(self) -> None:
         """Read the sessions anew whose log failed them: their turns must not wait for a caller."""
         for session_id, actor in list(self._actors.items()):
