@@ -111,3 +111,19 @@ async def test_a_second_engine_on_the_same_log_is_one_clear_line(tmp_path: Path)
     assert code == 1
     assert len(said.splitlines()) == 1
     assert "Another Brain is using" in said
+
+
+@pytest.mark.requirement("CONF-03", "TOOL-07")
+@pytest.mark.parametrize("role", [(), ("--role", "engine")], ids=["both", "engine"])
+async def test_a_proxy_variable_of_no_use_is_one_clear_line(
+    tmp_path: Path, role: tuple[str, ...]
+) -> None:
+    (port,) = free_ports(1)
+    path = written(tmp_path, {**GOOD, "listen": f"127.0.0.1:{port}"})
+    env = {**ENV, "HTTPS_PROXY": "socks5://user:hunter2@proxy:1080"}
+    code, said = await finished(BRAIN, "-config", path, *role, folder=tmp_path, env=env)
+
+    assert code == 1
+    assert "HTTPS_PROXY is not the URL of an http or https proxy" in said.splitlines()[-1]
+    assert "Traceback" not in said
+    assert "hunter2" not in said

@@ -5,11 +5,14 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec import Raw
 
 from brain.config.check import CheckedConfig, Problem, check, summary
+from brain.engine.tool.catalog import Binding, Catalog
 
 Json = dict[str, Any]
 Outcome = CheckedConfig | tuple[Problem, ...]
@@ -252,6 +255,73 @@ def test_a_schema_that_can_not_be_used_is_refused(checked: Checker, schema: obje
 )
 def test_a_reference_within_the_document_is_fine(checked: Checker, schema: Json) -> None:
     accepted(checked({"tools": [tool(input_schema=schema)]}))
+
+
+def nested(levels: int) -> str:
+    """An input schema of so many levels of objects, as JSON."""
+    return '{"type":"object","default":' + '{"a":' * (levels - 2) + "{}" + "}" * (levels - 1)
+
+
+@pytest.mark.requirement("CONF-06")
+@pytest.mark.parametrize(
+    ("schema", "says"),
+    [
+        (nested(101), "100 levels"),
+        ('{"type":"object","title":"\\ud800"}', "surrogate"),
+        ('{"type":"object","properties":{"\\udfff":{}}}', "surrogate"),
+        ('{"type":"object","default":1e999}', "out of range"),
+    ],
+)
+def test_a_schema_that_is_no_plain_json_is_refused(
+    checked: Checker, schema: str, says: str
+) -> None:
+    document = json.dumps({"tools": [tool(input_schema="here")]}).replace('"here"', schema)
+
+    outcome = checked(document)
+
+    assert pointers(outcome) == ["/tools/0/input_schema"]
+    assert says in str(outcome)
+
+
+@pytest.mark.requirement("CONF-06")
+def test_a_schema_of_a_hundred_levels_is_fine(checked: Checker) -> None:
+    accepted(checked({"tools": [tool(input_schema=json.loads(nested(100)))]}))
+
+
+def names(inner: st.SearchStrategy[object]) -> st.SearchStrategy[dict[str, object]]:
+    return st.dictionaries(st.sampled_from(["a", "$ref", "~/"]), inner)
+
+
+schema_parts = st.recursive(
+    st.booleans()
+    | st.fixed_dictionaries({"type": st.sampled_from(["object", "string", "integer", "text"])})
+    | st.fixed_dictionaries({"pattern": st.sampled_from(["^a+$", "(?=a)b", "(", "\\p{L}"])})
+    | st.fixed_dictionaries({"$ref": st.sampled_from(["#", "#/$defs/a", "#a", "b", "http://x/"])})
+    | st.fixed_dictionaries(
+        {"$anchor": st.just("a"), "$id": st.sampled_from(["b", "", "http://["])}
+    )
+    | st.fixed_dictionaries({"format": st.sampled_from(["email", "unknown"])})
+    | st.fixed_dictionaries({"const": st.text(max_size=2) | st.floats(allow_nan=False)}),
+    lambda inner: st.fixed_dictionaries(
+        {}, optional={"not": inner, "allOf": st.lists(inner), "properties": names(inner)}
+    ),
+    max_leaves=6,
+)
+
+
+@pytest.mark.requirement("CONF-06")
+@settings(
+    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(parts=st.dictionaries(st.sampled_from(["a", "b"]), schema_parts))
+def test_what_the_check_accepts_the_catalog_can_use(checked: Checker, parts: Json) -> None:
+    schema = {"type": "object", "properties": parts, "$defs": parts}
+
+    outcome = checked({"tools": [tool(input_schema=schema, output_schema=schema)]})
+
+    if isinstance(outcome, CheckedConfig):
+        written = Raw(msgspec.json.encode(outcome.host.tools[0].input_schema))
+        Catalog([Binding("echo", "Echo.", written, "http://x", frozenset({"local"}))])
 
 
 @pytest.mark.requirement("CONF-04")

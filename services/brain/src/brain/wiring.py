@@ -36,6 +36,7 @@ from brain.engine.tool.catalog import Binding, Catalog
 from brain.engine.tool.dispatch import HttpToolCaller
 from brain.engine.tool.inspection import Inspections
 from brain.engine.tool.limits import Limits
+from brain.engine.tool.schema import BadSchema
 from brain_core.clock import Clock, SystemClock
 
 
@@ -76,16 +77,9 @@ async def running_engine(
     async with AsyncExitStack() as stack:
         log = await _open_log(config)
         stack.push_async_callback(log.close)
-        catalog = Catalog(_binding(config, tool) for tool in config.host.tools)
+        catalog = _catalog(config)
         inspections = Inspections()
-        caller = HttpToolCaller(
-            catalog,
-            inspections,
-            brain_url=config.host.public_url,
-            env=env,
-            limits=tuning.limits,
-            clock=tuning.clock,
-        )
+        caller = _tool_caller(config, catalog, inspections, env, tuning)
         stack.push_async_callback(caller.aclose)
         parts = Parts(log, Fanout(), tuning.clock, harnesses(), _models(), caller)
         engine = _engine(config, parts, catalog, inspections, tuning)
@@ -123,6 +117,33 @@ async def running_edge(config: CheckedConfig) -> AsyncGenerator[str]:
     finally:
         server.should_exit = True
         await serving
+
+
+def _catalog(config: CheckedConfig) -> Catalog:
+    try:
+        return Catalog(_binding(config, tool) for tool in config.host.tools)
+    except BadSchema as error:
+        raise StartError(f"A schema can't be used: {error}.") from error
+
+
+def _tool_caller(
+    config: CheckedConfig,
+    catalog: Catalog,
+    inspections: Inspections,
+    env: Mapping[str, str],
+    tuning: Tuning,
+) -> HttpToolCaller:
+    try:
+        return HttpToolCaller(
+            catalog,
+            inspections,
+            brain_url=config.host.public_url,
+            env=env,
+            limits=tuning.limits,
+            clock=tuning.clock,
+        )
+    except ValueError as error:  # a proxy variable; the message never repeats its value
+        raise StartError(f"Tools can't be called: {error}.") from None
 
 
 def _engine(

@@ -3,6 +3,7 @@
 Nothing is ever fetched: a `$ref` must lead to a place in the document itself.
 """
 
+import math
 from collections.abc import Iterator
 from typing import Any, NoReturn
 from urllib.parse import urldefrag, urljoin
@@ -22,6 +23,8 @@ _DRAFT_2020_12 = _DRAFTS[0]
 _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 _DATA = ("const", "enum", "default", "examples")
 _BASE = "brain:schema"
+MAX_DEPTH = 100
+"""Of objects and arrays in each other: deeper ones are refused wherever Brain reads JSON."""
 
 
 def check_schema(schema: Any, kind: str | None = None) -> Any:
@@ -29,6 +32,7 @@ def check_schema(schema: Any, kind: str | None = None) -> Any:
 
     Raises: ValueError, with a sentence on what is wrong and where in the schema.
     """
+    _check_plain(schema)
     document = as_object(schema)
     if document is not None:
         _check_draft(document)
@@ -37,6 +41,31 @@ def check_schema(schema: Any, kind: str | None = None) -> Any:
             raise ValueError(f'must have "type": "{kind}", since arguments are always an {kind}')
     _check_compiles(schema)
     return schema
+
+
+def _check_plain(schema: Any) -> None:
+    """Whether it can be passed on as JSON text, which is what a tool's catalog is made of."""
+    level = [schema]
+    for _ in range(MAX_DEPTH):
+        parts = [part for value in level for part in _parts(value)]
+        for part in parts:
+            _check_scalar(part)
+        level = [part for part in parts if isinstance(part, dict | list)]
+        if not level:
+            return
+    raise ValueError(f"is nested more than {MAX_DEPTH} levels deep")
+
+
+def _check_scalar(value: object) -> None:
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError("has a number that is out of range")
+    if isinstance(value, str) and any("\ud800" <= char <= "\udfff" for char in value):
+        raise ValueError("has an escaped surrogate without its pair")
+
+
+def _parts(value: object) -> list[Any]:
+    members = as_object(value)
+    return as_list(value) if members is None else [*members, *members.values()]
 
 
 def _check_draft(schema: dict[str, Any]) -> None:

@@ -9,7 +9,13 @@ from itertools import islice
 from typing import Any
 
 import jsonschema_rs
-from jsonschema_rs import FancyRegexOptions, RegexOptions, ValidationError, Validator
+from jsonschema_rs import (
+    FancyRegexOptions,
+    ReferencingError,
+    RegexOptions,
+    ValidationError,
+    Validator,
+)
 
 from brain.engine.tool.schema_weight import UNBOUNDED, weigh
 from brain.engine.tool.strict_json import Document, NotJson, read
@@ -82,12 +88,14 @@ def _compile(schema: Any) -> tuple[Validator, bool]:
         raise BadSchema("neither an object nor a boolean")
     try:
         return _validator(schema, RegexOptions()), True
-    except ValidationError:
+    except (ValidationError, ReferencingError, ValueError):
         pass
     try:
         return _validator(schema, FancyRegexOptions(backtrack_limit=_BACKTRACKS)), False
     except ValidationError as error:
         raise BadSchema(error.message) from None
+    except (ReferencingError, ValueError) as error:
+        raise BadSchema(str(error)) from None
 
 
 def _validator(schema: Any, patterns: RegexOptions | FancyRegexOptions) -> Validator:
