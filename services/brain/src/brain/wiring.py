@@ -25,6 +25,7 @@ from brain.engine.harness.registry import harnesses
 from brain.engine.log.protocol import EventLog
 from brain.engine.log.sqlite import LogCannotOpen, open_sqlite
 from brain.engine.model.demo import DemoModel
+from brain.engine.model.protocol import Model
 from brain.engine.model.registry import ModelRegistry
 from brain.engine.server import Engine, EngineAddress
 from brain.engine.servicer import SessionServicer
@@ -45,11 +46,12 @@ class StartError(Exception):
 
 
 class Tuning(Struct, frozen=True):
-    """What tests change and operators don't."""
+    """What tests change and operators don't. `models` are further providers by their names."""
 
     clock: Clock = SystemClock()
     limits: Limits = Limits()
     rest_after_seconds: float = 30.0
+    models: Mapping[str, Model] = {}
 
 
 _UNTUNED = Tuning()
@@ -81,7 +83,7 @@ async def running_engine(
         inspections = Inspections()
         caller = _tool_caller(config, catalog, inspections, env, tuning)
         stack.push_async_callback(caller.aclose)
-        parts = Parts(log, Fanout(), tuning.clock, harnesses(), _models(), caller)
+        parts = Parts(log, Fanout(), tuning.clock, harnesses(), _models(tuning), caller)
         engine = _engine(config, parts, catalog, inspections, tuning)
         stack.push_async_callback(engine.stop)
         await engine.start()
@@ -174,8 +176,8 @@ def _make_room_for_socket(target: str) -> None:
             raise StartError(f"No socket can be made in {folder}: {error.strerror}.") from error
 
 
-def _models() -> ModelRegistry:
-    return ModelRegistry({"demo": DemoModel()}, named={"demo": ("script",)})
+def _models(tuning: Tuning) -> ModelRegistry:
+    return ModelRegistry({"demo": DemoModel(), **tuning.models}, named={"demo": ("script",)})
 
 
 async def _open_log(config: CheckedConfig) -> EventLog:

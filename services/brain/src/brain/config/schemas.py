@@ -50,7 +50,7 @@ def _check_plain(schema: Any) -> None:
         parts = [part for value in level for part in _parts(value)]
         for part in parts:
             _check_scalar(part)
-        level = [part for part in parts if isinstance(part, dict | list)]
+        level = [part for part in parts if type(part) in (dict, list)]
         if not level:
             return
     raise ValueError(f"is nested more than {MAX_DEPTH} levels deep")
