@@ -1,12 +1,14 @@
 """`brain chat`: a session in the terminal."""
 
+import asyncio
+import os
 import signal
 from collections.abc import AsyncGenerator
 from pathlib import Path
 
 import pytest
 
-from brain_testing.commands import BIN, brain_up, finished, running
+from brain_testing.commands import BIN, brain_up, clean_env, finished, running
 
 pytestmark = pytest.mark.xdist_group("commands")
 BRAIN = str(BIN / "brain")
@@ -32,11 +34,20 @@ async def test_a_refused_call_is_said_plainly(home: Path) -> None:
         await chat.says("✗ echo: ")
 
 
-async def test_ctrl_c_with_nothing_to_interrupt_ends_the_chat(home: Path) -> None:
-    async with running(BRAIN, "chat", folder=home) as chat:
-        await chat.type("hello\n")
-        await chat.says("You said: hello\n")
-        assert await chat.stop(signal.SIGINT) == 0
+async def test_ctrl_c_at_the_prompt_ends_the_chat(home: Path) -> None:
+    terminal, end = os.openpty()
+    chat = await asyncio.create_subprocess_exec(
+        *(BRAIN, "chat"), cwd=home, env=clean_env(), stdin=end, stdout=end, stderr=end
+    )
+    os.close(end)
+    async with asyncio.timeout(40):
+        said = b""
+        while not said.endswith(b"> "):
+            said += await asyncio.to_thread(os.read, terminal, 1024)
+        chat.send_signal(signal.SIGINT)
+        assert await chat.wait() == 0
+    os.close(terminal)
+    assert b"demo/script" in said
 
 
 async def test_a_session_can_be_gone_on_with(home: Path) -> None:
