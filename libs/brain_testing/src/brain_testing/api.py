@@ -14,11 +14,12 @@ Json = dict[str, Any]
 
 
 class Frame(Struct, frozen=True):
-    """One SSE event: `id` is None if it carried none."""
+    """One SSE event: `id` is None if it carried none. `text` is its data as it came."""
 
     id: str | None
     event: str
     data: Json
+    text: str = ""
 
 
 class Api:
@@ -124,5 +125,6 @@ async def _frames(lines: AsyncIterator[str]) -> AsyncIterator[Frame]:
             name, _, value = line.partition(": ")
             fields[name] = value
         elif fields:
-            yield Frame(fields.get("id"), fields["event"], json.loads(fields["data"]))
+            text = fields["data"]
+            yield Frame(fields.get("id"), fields["event"], json.loads(text), text)
             fields = {}
