@@ -352,6 +352,15 @@ def test_an_engine_on_tcp_needs_a_key(checked: Checker) -> None:
     assert config.engine_key == ENV["TOOL_KEY"]
 
 
+@pytest.mark.requirement("CONF-09")
+@pytest.mark.parametrize("value", ["two words", "line\nbreak", "\u00e9", "tab\there", " "])
+def test_a_secret_that_can_not_be_sent_in_a_header_is_refused(checked: Checker, value: str) -> None:
+    outcome = checked({"tools": [tool(token_env="TOOL_KEY")]}, {**ENV, "TOOL_KEY": value})
+
+    assert pointers(outcome) == ["/tools/0/token_env"]
+    assert value.strip() not in str(outcome) or not value.strip()
+
+
 def test_no_secret_shows_in_a_config_or_a_problem(checked: Checker) -> None:
     config = accepted(checked({"tools": [tool(token_env="TOOL_KEY")]}))
     outcome = checked({"tools": [tool(url="http://user:hunter2@host/x")]})

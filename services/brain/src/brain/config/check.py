@@ -4,6 +4,7 @@ Above: the command line and the wiring. Below: `document`, `shape`, and the rule
 the environment, which are here.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,6 +22,7 @@ SHORT_KEY = 16
 _MAX_SOCKET_PATH = 107
 """Bytes that Linux leaves for the path of a Unix socket."""
 
+_HEADER_SAFE = re.compile(r"[\x21-\x7e]+")
 _DEFAULT_TENANTS = {"tenants": [{"id": "local", "api_keys_env": ["BRAIN_API_KEY"]}]}
 
 Env = Mapping[str, str]
@@ -143,9 +145,19 @@ def _model_keys(document: Document, env: Env) -> Iterator[Problem]:
 
 
 def _variable(name: object, env: Env, *where: str | int) -> Iterator[Problem]:
-    if isinstance(name, str) and not env.get(name):
+    """A variable must hold a secret that can be sent in an HTTP header."""
+    if not isinstance(name, str):
+        return
+    value = env.get(name)
+    if not value:
         yield Problem(
             pointer(*where), f"names the variable {name}, which isn't set or is empty; set it."
+        )
+    elif not _HEADER_SAFE.fullmatch(value):
+        yield Problem(
+            pointer(*where),
+            f"names the variable {name}, whose value can't be sent as a bearer token: it must be "
+            "visible ASCII characters, without spaces and line breaks.",
         )
 
 
