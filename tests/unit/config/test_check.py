@@ -1,55 +1,13 @@
 """The host config's check: every problem at once, each with its pointer."""
 
-import json
-from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
-import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from msgspec import Raw
 
-from brain.config.check import CheckedConfig, Problem, check, summary
-from brain.engine.tool.catalog import Binding, Catalog
-
-Json = dict[str, Any]
-Outcome = CheckedConfig | tuple[Problem, ...]
-Checker = Callable[..., Outcome]
-KEY = "a-key-of-more-than-16-characters"
-ENV = {"BRAIN_API_KEY": KEY, "TOOL_KEY": "t" * 20}
-
-
-def tool(**changes: object) -> Json:
-    fields = {
-        "name": "echo",
-        "description": "Echo text.",
-        "input_schema": {"type": "object"},
-        "url": "http://127.0.0.1:8081/tools/echo",
-        "tenants": ["local"],
-    }
-    return {name: value for name, value in {**fields, **changes}.items() if value is not ...}
-
-
-@pytest.fixture
-def checked(tmp_path: Path) -> Checker:
-    def run(document: object, env: Mapping[str, str] = ENV) -> Outcome:
-        path = tmp_path / "brain.json"
-        path.write_text(document if isinstance(document, str) else json.dumps(document))
-        return check(path, env)
-
-    return run
-
-
-def pointers(outcome: Outcome) -> list[str]:
-    assert isinstance(outcome, tuple), "the config was accepted"
-    return [problem.pointer for problem in outcome]
-
-
-def accepted(outcome: Outcome) -> CheckedConfig:
-    assert isinstance(outcome, CheckedConfig), outcome
-    return outcome
+from brain.config.check import check, summary
+from brain_testing.host_config import ENV, KEY, Checker, Json, accepted, pointers, tool
 
 
 @pytest.mark.requirement("CONF-01")
@@ -211,117 +169,6 @@ def test_limits_that_are_left_out_have_their_defaults(checked: Checker) -> None:
     binding = accepted(checked({"tools": [tool()]})).host.tools[0]
 
     assert (binding.timeout_seconds, binding.max_output_bytes) == (300, 1048576)
-
-
-@pytest.mark.requirement("CONF-06")
-@pytest.mark.parametrize(
-    "schema",
-    [
-        {},
-        {"type": "array"},
-        {"type": ["object"]},
-        {"type": "object", "required": "text"},
-        {"type": "object", "properties": {"a": {"type": "text"}}},
-        {"type": "object", "properties": {"a": {"pattern": "("}}},
-        {"type": "object", "properties": {"a": {"$ref": "http://example.com/schema"}}},
-        {"type": "object", "properties": {"a": {"$ref": "other.json#/x"}}},
-        {"type": "object", "properties": {"a": {"$ref": "#/$defs/missing"}}},
-        {"type": "object", "properties": {"a": {"$dynamicRef": "https://example.com/s#a"}}},
-        {"type": "object", "$id": "https://a.example/s", "not": {"$ref": "/elsewhere"}},
-        {"type": "object", "$schema": "https://example.com/my-dialect"},
-        [],
-        "object",
-        None,
-    ],
-)
-def test_a_schema_that_can_not_be_used_is_refused(checked: Checker, schema: object) -> None:
-    assert pointers(checked({"tools": [tool(input_schema=schema)]})) == ["/tools/0/input_schema"]
-
-
-@pytest.mark.requirement("CONF-06")
-@pytest.mark.parametrize(
-    "schema",
-    [
-        {"type": "object", "properties": {"a": {"$ref": "#/$defs/a"}}, "$defs": {"a": True}},
-        {"type": "object", "properties": {"a": {"$ref": "#"}}},
-        {
-            "type": "object",
-            "properties": {"a": {"$ref": "part"}},
-            "$defs": {"p": {"$id": "part", "type": "string"}},
-        },
-        {"type": "object", "properties": {"a": {"const": {"$ref": "http://not.a/reference"}}}},
-        {"type": "object", "$schema": "http://json-schema.org/draft-07/schema#"},
-    ],
-)
-def test_a_reference_within_the_document_is_fine(checked: Checker, schema: Json) -> None:
-    accepted(checked({"tools": [tool(input_schema=schema)]}))
-
-
-def nested(levels: int) -> str:
-    """An input schema of so many levels of objects, as JSON."""
-    return '{"type":"object","default":' + '{"a":' * (levels - 2) + "{}" + "}" * (levels - 1)
-
-
-@pytest.mark.requirement("CONF-06")
-@pytest.mark.parametrize(
-    ("schema", "says"),
-    [
-        (nested(101), "100 levels"),
-        ('{"type":"object","title":"\\ud800"}', "surrogate"),
-        ('{"type":"object","properties":{"\\udfff":{}}}', "surrogate"),
-        ('{"type":"object","default":1e999}', "out of range"),
-    ],
-)
-def test_a_schema_that_is_no_plain_json_is_refused(
-    checked: Checker, schema: str, says: str
-) -> None:
-    document = json.dumps({"tools": [tool(input_schema="here")]}).replace('"here"', schema)
-
-    outcome = checked(document)
-
-    assert pointers(outcome) == ["/tools/0/input_schema"]
-    assert says in str(outcome)
-
-
-@pytest.mark.requirement("CONF-06")
-def test_a_schema_of_a_hundred_levels_is_fine(checked: Checker) -> None:
-    accepted(checked({"tools": [tool(input_schema=json.loads(nested(100)))]}))
-
-
-def names(inner: st.SearchStrategy[object]) -> st.SearchStrategy[dict[str, object]]:
-    return st.dictionaries(st.sampled_from(["a", "$ref", "~/"]), inner)
-
-
-schema_parts = st.recursive(
-    st.booleans()
-    | st.fixed_dictionaries({"type": st.sampled_from(["object", "string", "integer", "text"])})
-    | st.fixed_dictionaries({"pattern": st.sampled_from(["^a+$", "(?=a)b", "(", "\\p{L}"])})
-    | st.fixed_dictionaries({"$ref": st.sampled_from(["#", "#/$defs/a", "#a", "b", "http://x/"])})
-    | st.fixed_dictionaries(
-        {"$anchor": st.just("a"), "$id": st.sampled_from(["b", "", "http://["])}
-    )
-    | st.fixed_dictionaries({"format": st.sampled_from(["email", "unknown"])})
-    | st.fixed_dictionaries({"const": st.text(max_size=2) | st.floats(allow_nan=False)}),
-    lambda inner: st.fixed_dictionaries(
-        {}, optional={"not": inner, "allOf": st.lists(inner), "properties": names(inner)}
-    ),
-    max_leaves=6,
-)
-
-
-@pytest.mark.requirement("CONF-06")
-@settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
-@given(parts=st.dictionaries(st.sampled_from(["a", "b"]), schema_parts))
-def test_what_the_check_accepts_the_catalog_can_use(checked: Checker, parts: Json) -> None:
-    schema = {"type": "object", "properties": parts, "$defs": parts}
-
-    outcome = checked({"tools": [tool(input_schema=schema, output_schema=schema)]})
-
-    if isinstance(outcome, CheckedConfig):
-        written = Raw(msgspec.json.encode(outcome.host.tools[0].input_schema))
-        Catalog([Binding("echo", "Echo.", written, "http://x", frozenset({"local"}))])
 
 
 @pytest.mark.requirement("CONF-04")
