@@ -1,7 +1,9 @@
 """The engine's own door: health, reflection, and a session by gRPC alone."""
 
 import json
+import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import closing
 from typing import Any, cast
 
 import grpc
@@ -11,6 +13,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 
 from brain_testing.api import Api
+from brain_testing.desk import Desk, within
 from brain_testing.plugin import StartBrain
 from brain_testing.running import RunningBrain
 from brainapi.session.v1 import session_pb2
@@ -75,9 +78,7 @@ async def test_a_session_is_made_and_followed_by_grpc_alone(
     joined = (await anext(items)).subscribed
     assert (joined.watch_id, joined.last_seq, joined.idle) == (7, 1, True)
 
-    hi = session_pb2.ContentBlock(text=session_pb2.TextBlock(text="hi"))
-    message = pb.SendMessageRequest(tenant_id=TENANT, session_id=session_id, content=[hi])
-    sent = await stub.SendMessage(message, timeout=20)
+    sent = await stub.SendMessage(a_message(session_id, "hi"), timeout=20)
     durable: list[Any] = []
     async for item in items:
         if item.event.seq:
@@ -96,14 +97,19 @@ async def test_a_session_is_made_and_followed_by_grpc_alone(
     assert [event.json for event in listed.events] == [event.json for event in durable]
 
 
-async def a_session(stub: Any) -> str:
+async def a_session(stub: Any, *tools: str) -> str:
     request = pb.CreateSessionRequest(
         tenant_id=TENANT,
         harness="pi",
-        config=session_pb2.SessionConfig(model="demo/script"),
+        config=session_pb2.SessionConfig(model="demo/script", tools=tools, max_steps=10),
         metadata_json=b"{}",
     )
     return (await stub.CreateSession(request, timeout=20)).session.id
+
+
+def a_message(session_id: str, text: str, **more: Any) -> pb.SendMessageRequest:
+    content = session_pb2.ContentBlock(text=session_pb2.TextBlock(text=text))
+    return pb.SendMessageRequest(tenant_id=TENANT, session_id=session_id, content=[content], **more)
 
 
 async def items_of(watch: Any) -> AsyncIterator[Any]:
@@ -111,6 +117,37 @@ async def items_of(watch: Any) -> AsyncIterator[Any]:
     async for response in watch:
         for item in response.items:
             yield item
+
+
+@pytest.mark.requirement("MSG-01", "REC-01")
+async def test_a_caller_that_goes_away_while_its_message_is_written_leaves_the_turn_alone(
+    channel: grpc.aio.Channel, api: Api, brain: RunningBrain
+) -> None:
+    stub: Any = SessionServiceStub(channel)
+    session_id = await a_session(stub)
+    with closing(sqlite3.connect(brain.folder / "brain.db", isolation_level=None)) as held:
+        held.execute("BEGIN IMMEDIATE")  # nothing can be written now
+        sending = stub.SendMessage(a_message(session_id, "hi"))
+        # Once a later call is answered, the engine has the message and waits for the disk.
+        await stub.GetSession(pb.GetSessionRequest(tenant_id=TENANT, session_id=session_id))
+        sending.cancel()
+        held.execute("ROLLBACK")
+    await within(api.turn(session_id, "and then"))
+    happened = [event["type"] for event in await api.events(session_id)]
+    assert (happened.count("message.user"), happened.count("turn.completed")) == (2, 2)
+
+
+@pytest.mark.requirement("TOOL-03")
+async def test_a_traceparent_that_is_none_is_passed_over(
+    channel: grpc.aio.Channel, api: Api, desk: Desk
+) -> None:
+    stub: Any = SessionServiceStub(channel)
+    session_id = await a_session(stub, "ask")
+    await stub.SendMessage(a_message(session_id, "/call ask", traceparent="not-one\r\nX: y"))
+    call = await desk.next_call()
+    call.say("done")
+    await api.until_idle(session_id)
+    assert "traceparent" not in call.headers
 
 
 @pytest.mark.requirement("AUTH-02")

@@ -70,6 +70,16 @@ async def test_several_watches_of_a_session_get_each_event_once(
     assert not fanout.watched("ses_1")
 
 
+async def test_a_watch_id_that_is_used_anew_leaves_what_it_followed_before(
+    fanout: Fanout, stream: WatchStream
+) -> None:
+    stream.subscribe(1, "ses_1", AT)
+    stream.subscribe(1, "ses_2", AT)
+    assert not fanout.watched("ses_1")
+    stream.unsubscribe(1)
+    assert not fanout.watched("ses_2")
+
+
 async def test_live_only_events_are_left_out_first(fanout: Fanout, stream: WatchStream) -> None:
     stream.subscribe(1, "ses_1", AT)
     fanout.publish("ses_1", [live() for _ in range(MAX_EVENTS * 2)])

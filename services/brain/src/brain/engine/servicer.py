@@ -16,6 +16,7 @@ from brain.engine.status import refuse
 from brain.engine.tool.catalog import Binding, Catalog
 from brain.engine.tool.inspection import Inspections
 from brain.engine.watching import WatchStream
+from brain_core.trace import valid_traceparent
 from brainapi.session.v1 import session_pb2
 from brainapi.session.v1 import session_service_pb2 as pb
 from brainapi.session.v1.session_service_pb2_grpc import SessionServiceServicer
@@ -110,7 +111,7 @@ class SessionServicer(SessionServiceServicer):
             request.session_id,
             convert.content_from_wire(request.content),
             convert.delivery_from_wire(request.delivery),
-            request.traceparent or None,
+            request.traceparent if valid_traceparent(request.traceparent) else None,
         )
         if isinstance(accepted, Refused):
             await refuse(context, accepted)

@@ -44,7 +44,8 @@ class WatchStream:
         self._followed: dict[str, int] = {}
 
     def subscribe(self, watch_id: int, session_id: str, position: Position) -> None:
-        """Follow a session from this position on."""
+        """Follow a session from this position on. A watch id that was in use is used anew."""
+        self.unsubscribe(watch_id)
         self._watches[watch_id] = session_id
         self._followed[session_id] = self._followed.get(session_id, 0) + 1
         self._fanout.join(session_id, self)

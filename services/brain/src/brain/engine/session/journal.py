@@ -6,7 +6,7 @@ and nobody outside ever sees what could still be lost.
 """
 
 import asyncio
-from collections.abc import Awaitable, Iterable
+from collections.abc import Awaitable, Generator, Iterable
 
 from msgspec import UNSET
 
@@ -114,8 +114,21 @@ class Journal:
         # Registered before anyone can await: readers are shown events in the order of their
         # numbers, and before whoever appended them goes on.
         written.add_done_callback(on_written)
-        # A caller that goes away must not take the write with it.
-        return asyncio.shield(written)
+        return _Written(written)
+
+
+class _Written(Awaitable[None]):
+    """Awaited by as many as want to know. One that goes away takes nothing from the others.
+
+    A single shielded future would not do: whoever is cancelled while waiting cancels what it waits
+    for, and the turn that a message starts waits for the same thing as the message's sender.
+    """
+
+    def __init__(self, write: "asyncio.Future[None]") -> None:
+        self._write = write
+
+    def __await__(self) -> Generator[object, None, None]:
+        return asyncio.shield(self._write).__await__()
 
 
 def _position(state: SessionState) -> Position:
