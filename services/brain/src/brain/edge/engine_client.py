@@ -25,7 +25,8 @@ _OPTIONS = (
     ("grpc.max_send_message_length", -1),
     # An engine that comes back is found within a second; gRPC's own default waits for minutes.
     ("grpc.initial_reconnect_backoff_ms", 100),
-    ("grpc.min_reconnect_backoff_ms", 100),
+    # Despite its name, how long an attempt may take: on a busy machine 100 ms are soon over.
+    ("grpc.min_reconnect_backoff_ms", 5000),
     ("grpc.max_reconnect_backoff_ms", 1000),
     ("grpc.use_local_subchannel_pool", 1),
     ("grpc.enable_retries", 0),
