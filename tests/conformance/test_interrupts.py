@@ -183,8 +183,7 @@ async def test_in_a_batch_of_ten_the_three_that_ended_keep_their_results(
     tools = [binding(name, server.url(f"/{name}")) for name in names]
     api = connect(await start_brain(tools=tools, tuning=Tuning(clock=ManualClock())))
     session_id = await api.create(*names)
-    batch = ["waits", "done", "streams", "waits", "denied", "streams", "waits", "broken"]
-    batch += ["streams", "waits"]
+    batch = "waits done streams waits denied streams waits broken streams waits".split()
     async with api.follow(session_id) as frames:
         await api.send(session_id, "\n".join(f"/call {name} {{}}" for name in batch))
         await read_until(frames, "tool.result", times=3)
