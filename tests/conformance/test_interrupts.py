@@ -169,8 +169,10 @@ async def test_a_call_whose_arguments_are_still_checked_was_never_sent(
     assert server.connections == 0
 
 
-BATCH = ["waits", "done", "streams", "waits", "denied", "streams", "waits", "broken"]
-BATCH += ["streams", "waits"]
+BATCH = [
+    *("waits", "done", "streams", "waits", "denied"),
+    *("streams", "waits", "broken", "streams", "waits"),
+]
 
 
 @pytest.mark.requirement("TOOL-08")
