@@ -1,5 +1,6 @@
 """The engine's own door: health, reflection, and a session by gRPC alone."""
 
+import asyncio
 import json
 import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -120,21 +121,25 @@ async def items_of(watch: Any) -> AsyncIterator[Any]:
 
 
 @pytest.mark.requirement("MSG-01", "REC-01")
-async def test_a_caller_that_goes_away_while_its_message_is_written_leaves_the_turn_alone(
+async def test_callers_that_go_away_while_their_messages_are_written_leave_the_turns_alone(
     channel: grpc.aio.Channel, api: Api, brain: RunningBrain
 ) -> None:
     stub: Any = SessionServiceStub(channel)
     session_id = await a_session(stub)
+    queue = pb.ListQueuedMessagesRequest(tenant_id=TENANT, session_id=session_id)
     with closing(sqlite3.connect(brain.folder / "brain.db", isolation_level=None)) as held:
         held.execute("BEGIN IMMEDIATE")  # nothing can be written now
-        sending = stub.SendMessage(a_message(session_id, "hi"))
-        # Once a later call is answered, the engine has the message and waits for the disk.
-        await stub.GetSession(pb.GetSessionRequest(tenant_id=TENANT, session_id=session_id))
-        sending.cancel()
+        sending = [stub.SendMessage(a_message(session_id, text)) for text in ("one", "two")]
+        async with asyncio.timeout(20):
+            # Once one of them waits for the other's turn, the engine has them both.
+            while not (await stub.ListQueuedMessages(queue)).messages:
+                pass
+        for call in sending:
+            call.cancel()
         held.execute("ROLLBACK")
-    await within(api.turn(session_id, "and then"))
+    await within(api.turn(session_id, "three"))
     happened = [event["type"] for event in await api.events(session_id)]
-    assert (happened.count("message.user"), happened.count("turn.completed")) == (2, 2)
+    assert (happened.count("message.user"), happened.count("turn.completed")) == (3, 3)
 
 
 @pytest.mark.requirement("TOOL-03")
