@@ -28,7 +28,7 @@ export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
 .PHONY: help
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
 
 .PHONY: install
 install: .venv/dev.ready ## Make .venv with every command of the project in it
@@ -100,6 +100,10 @@ lock: $(BIN)/uv ## Pin the dependencies anew (ARGS=--upgrade takes newer ones)
 .PHONY: bench
 bench: .venv/dev.ready ## Measure Brain beside its floors, in under a minute
 	@$(BIN)/python -m bench $(ARGS)
+
+.PHONY: bench-hostile
+bench-hostile: .venv/dev.ready ## Measure a session beside 200 calls to hostile services
+	@$(BIN)/python -m bench.hostile $(ARGS)
 
 .PHONY: clean
 clean: ## Remove what the targets above made; .brain/, which holds your data, stays

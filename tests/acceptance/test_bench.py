@@ -28,3 +28,16 @@ def test_the_bench_measures_everything_that_it_prints(tmp_path: Path) -> None:
     assert all(0 < figure["p50_ms"] <= figure["p99_ms"] for figure in measured.values())
     assert found["together"]["tool_turns_per_second"] > 0
     assert found["seconds_to_ready"][0] > 0
+
+
+@pytest.mark.timeout(150)
+def test_the_hostile_bench_measures_what_it_prints() -> None:
+    command = [sys.executable, "-m", "bench.hostile", "10"]
+    ran = subprocess.run(
+        command, cwd=REPOSITORY, capture_output=True, text=True, timeout=120, check=False
+    )
+
+    assert ran.returncode == 0, ran.stderr
+    assert "200 calls at once" in ran.stdout
+    for name in ("quiet", "loaded", "ratio", "memory of the engine: before", "flooded until"):
+        assert name in ran.stdout

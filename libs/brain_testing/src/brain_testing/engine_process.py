@@ -9,6 +9,7 @@ import resource
 import sys
 from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
 from typing import Any
 
 import grpc.aio
@@ -23,6 +24,18 @@ class EngineProcess:
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self._process = process
+
+    def peak_bytes(self) -> int:
+        """The most memory that it has had in RAM so far."""
+        return self._memory("VmHWM")
+
+    def resident_bytes(self) -> int:
+        """The memory that it has in RAM now."""
+        return self._memory("VmRSS")
+
+    def _memory(self, field: str) -> int:
+        status = Path(f"/proc/{self._process.pid}/status").read_text()
+        return int(status.partition(f"{field}:")[2].split()[0]) * 1024
 
     @contextmanager
     def disk_full(self) -> Generator[None]:
