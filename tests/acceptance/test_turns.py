@@ -40,8 +40,10 @@ def deltas(frames: list[Frame], kind: str) -> list[str]:
 async def test_a_text_turn(api: Api) -> None:
     session_id = await api.create()
     async with api.follow(session_id) as frames:
+        # What is live-only is shown to a reader that has caught up.
+        read = await read_until(frames, "session.created")
         sent = await api.send(session_id, "one two  three")
-        read = await read_until(frames, "turn.completed")
+        read += await read_until(frames, "turn.completed")
     events = [frame.data for frame in read]
     assert shape(read) == TEXT_TURN
     assert deltas(read, "text") == ["You", " said:", " one", " two", "  three"]
@@ -63,10 +65,11 @@ async def test_a_text_turn(api: Api) -> None:
 async def test_a_tool_turn_with_a_json_tool(api: Api, desk: Desk) -> None:
     session_id = await api.create("ask")
     async with api.follow(session_id) as frames:
+        read = await read_until(frames, "session.created")
         await api.send(session_id, '/call ask {"text":"hello"}')
         call = await desk.next_call()
         call.say("hello yourself")
-        read = await read_until(frames, "turn.completed")
+        read += await read_until(frames, "turn.completed")
     events = [frame.data for frame in read]
     assert shape(read) == TOOL_TURN
     assert "".join(deltas(read, "tool_arguments")) == '{"text":"hello"}'
@@ -103,10 +106,11 @@ async def test_a_tool_turn_with_a_json_tool(api: Api, desk: Desk) -> None:
 async def test_a_tool_turn_with_a_streaming_tool(api: Api, desk: Desk) -> None:
     session_id = await api.create("ask")
     async with api.follow(session_id) as frames:
+        before = await read_until(frames, "session.created")
         await api.send(session_id, "/call ask {}")
         call = await desk.next_call()
         await call.progress({"status": "waiting_for_operator"})
-        before = await read_until(frames, "tool.progress")
+        before += await read_until(frames, "tool.progress")
         await call.progress([1, None, "é"])
         await call.result("Operator answered yes.")
         read = before + await read_until(frames, "turn.completed")
