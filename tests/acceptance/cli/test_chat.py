@@ -1,77 +1,288 @@
 """`brain chat`: a session in the terminal."""
 
 import asyncio
+import json
 import os
 import signal
 from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 
-from brain_testing.commands import BIN, brain_up, clean_env, finished, running
+from brain_testing.api import Api
+from brain_testing.commands import BIN, clean_env, finished, running
+from brain_testing.desk import Desk, within
+from brain_testing.running import RunningBrain
 
-pytestmark = pytest.mark.xdist_group("commands")
 BRAIN = str(BIN / "brain")
 
 
 @pytest.fixture
-async def home(tmp_path: Path) -> AsyncGenerator[Path]:
-    """A folder in which `brain up` runs."""
-    async with brain_up(tmp_path):
-        yield tmp_path
+def env(brain: RunningBrain) -> dict[str, str]:
+    """The environment of a user who has set where Brain is, and the key."""
+    return clean_env(BRAIN_URL=brain.url, BRAIN_API_KEY=brain.key)
 
 
-async def test_it_ends_with_its_input(home: Path) -> None:
-    async with running(BRAIN, "chat", folder=home) as chat:
-        await chat.type("hello\n/exit\nnever read\n")
+class Terminal:
+    """A chat on a terminal. `said` is all that the terminal has shown."""
+
+    def __init__(self, process: asyncio.subprocess.Process, side: int) -> None:
+        self.process = process
+        self.said = ""
+        self._side = side
+
+    async def shows(self, text: str) -> None:
+        """Return once this stands at the end of what is shown."""
+        while not self.said.endswith(text):
+            piece = await within(asyncio.to_thread(os.read, self._side, 4096))
+            self.said += piece.decode().replace("\r\n", "\n")
+
+    def type(self, text: str) -> None:
+        os.write(self._side, text.encode())
+
+    def press_ctrl_c(self) -> None:
+        self.process.send_signal(signal.SIGINT)
+
+    async def ends(self) -> int:
+        return await within(self.process.wait())
+
+
+@asynccontextmanager
+async def on_a_terminal(*options: str, env: dict[str, str]) -> AsyncGenerator[Terminal]:
+    side, end = os.openpty()
+    process = await asyncio.create_subprocess_exec(
+        *(BRAIN, "chat", *options), env=env, stdin=end, stdout=end, stderr=end
+    )
+    os.close(end)
+    try:
+        yield Terminal(process, side)
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+        os.close(side)
+
+
+async def test_it_ends_with_its_input(env: dict[str, str], tmp_path: Path) -> None:
+    async with running(BRAIN, "chat", folder=tmp_path, env=env) as chat:
+        await chat.type("hello\n\n/exit\nnever read\n")
         assert await chat.ends() == 0
         assert chat.said == "You said: hello\n"
 
 
-async def test_a_refused_call_is_said_plainly(home: Path) -> None:
-    async with running(BRAIN, "chat", folder=home) as chat:
-        await chat.type('/call echo {"text":5}\n')
-        await chat.says("✗ echo: ")
+async def test_a_call_is_shown_with_its_progress_and_its_result(
+    env: dict[str, str], tmp_path: Path, desk: Desk
+) -> None:
+    async with running(BRAIN, "chat", folder=tmp_path, env=env) as chat:
+        await chat.type('/call ask {"n":1}\n/exit\n')
+        call = await desk.next_call()
+        await chat.says("→ ask")  # it follows from here on
+        await call.progress({"step": 1})
+        await chat.says("…")
+        await call.result("done")
+        assert await chat.ends() == 0
+
+    assert chat.said.splitlines() == ['→ ask {"n": 1}', '  … {"step": 1}', "← ask: done", "done"]
 
 
-async def test_ctrl_c_at_the_prompt_ends_the_chat(home: Path) -> None:
-    terminal, end = os.openpty()
-    chat = await asyncio.create_subprocess_exec(
-        *(BRAIN, "chat"), cwd=home, env=clean_env(), stdin=end, stdout=end, stderr=end
+async def test_a_call_with_an_unknown_outcome_is_said_plainly(
+    env: dict[str, str], tmp_path: Path, desk: Desk
+) -> None:
+    async with running(BRAIN, "chat", folder=tmp_path, env=env) as chat:
+        await chat.type("/call ask {}\n")
+        (await desk.next_call()).hang_up()
+        await chat.says("✗ ask (it may have happened): ")
+
+
+async def test_a_refused_call_is_said_plainly(env: dict[str, str], tmp_path: Path) -> None:
+    async with running(BRAIN, "chat", folder=tmp_path, env=env) as chat:
+        await chat.type("/call ask 5\n")
+        await chat.says("✗ ask: ")
+
+
+async def test_what_a_tool_says_can_not_steer_the_terminal(
+    env: dict[str, str], tmp_path: Path, desk: Desk
+) -> None:
+    async with running(BRAIN, "chat", folder=tmp_path, env=env) as chat:
+        await chat.type("/call ask {}\n/exit\n")
+        (await desk.next_call()).say("\x1b]0;title\x07\x9b2J")
+        assert await chat.ends() == 0
+
+    assert "␛]0;title␇" in chat.said
+    assert not {"\x1b", "\x07", "\x9b"} & set(chat.said)
+
+
+async def test_ctrl_c_ends_the_turn_and_a_second_one_the_chat(
+    env: dict[str, str], desk: Desk
+) -> None:
+    async with on_a_terminal(env=env) as terminal:
+        await terminal.shows("> ")
+        assert "demo/script" in terminal.said
+        assert '/call echo {"text":"hello"}' in terminal.said
+        terminal.type("/call ask {}\n")
+        call = await desk.next_call()
+        terminal.press_ctrl_c()
+        await terminal.shows("(interrupted)\n> ")
+        await within(call.gone.wait())
+        terminal.press_ctrl_c()
+        assert await terminal.ends() == 0
+
+
+async def test_a_second_ctrl_c_while_a_turn_runs_ends_the_chat(
+    env: dict[str, str], brain: RunningBrain, desk: Desk
+) -> None:
+    async with on_a_terminal(env=env) as terminal:
+        await terminal.shows("> ")
+        terminal.type("/call ask {}\n")
+        await desk.next_call()
+        await brain.stop_edge()  # nobody answers any more
+        terminal.press_ctrl_c()
+        await terminal.shows("Ctrl-C again ends the chat.)\n")
+        terminal.press_ctrl_c()
+        assert await terminal.ends() == 0
+
+
+async def test_ctrl_d_ends_the_chat(env: dict[str, str]) -> None:
+    async with on_a_terminal(env=env) as terminal:
+        await terminal.shows("> ")
+        terminal.type("\x04")
+        assert await terminal.ends() == 0
+
+
+async def test_a_session_is_gone_on_with(env: dict[str, str], tmp_path: Path, api: Api) -> None:
+    session = await api.create("ask")
+    async with running(BRAIN, "chat", "--session", session, folder=tmp_path, env=env) as chat:
+        await chat.type("again\n/exit\n")
+        assert await chat.ends() == 0
+
+    assert chat.said == "You said: again\n"
+    assert "message.user" in [event["type"] for event in await api.events(session)]
+
+
+@pytest.mark.parametrize("tools", [[], ["--tools", ""], ["--tools", "ask"]], ids=str)
+async def test_all_tools_are_enabled_unless_some_are_named(
+    env: dict[str, str], tmp_path: Path, api: Api, tools: list[str]
+) -> None:
+    async with running(BRAIN, "chat", *tools, folder=tmp_path, env=env) as chat:
+        await chat.type("/exit\n")
+        assert await chat.ends() == 0
+
+    (session,) = (await api.http.get("/sessions")).json()["sessions"]
+    assert session["config"]["tools"] == ([] if tools == ["--tools", ""] else ["ask"])
+
+
+async def test_a_script_fails_if_a_turn_does_not_come_to_its_end(
+    env: dict[str, str], tmp_path: Path, api: Api, desk: Desk
+) -> None:
+    session = await api.create("ask")
+    async with running(BRAIN, "chat", "--session", session, folder=tmp_path, env=env) as chat:
+        await chat.type("/call ask {}\n/exit\n")
+        await desk.next_call()
+        await api.http.post(f"/sessions/{session}/interrupt")
+        assert await chat.ends() == 1
+
+    assert "(interrupted)" in chat.said
+
+
+async def test_input_that_is_not_text_is_sent_as_far_as_it_is(
+    env: dict[str, str], tmp_path: Path
+) -> None:
+    code, said = await finished(
+        "sh", "-c", f"printf 'caf\\351\\r\\nend' | {BRAIN} chat", folder=tmp_path, env=env
     )
-    os.close(end)
-    async with asyncio.timeout(40):
-        said = b""
-        while not said.endswith(b"> "):
-            said += await asyncio.to_thread(os.read, terminal, 1024)
-        chat.send_signal(signal.SIGINT)
-        assert await chat.wait() == 0
-    os.close(terminal)
-    assert b"demo/script" in said
+
+    assert code == 0
+    assert said == "You said: caf\ufffd\nYou said: end\n"
 
 
-async def test_a_session_can_be_gone_on_with(home: Path) -> None:
-    unknown = ("chat", "--session", "ses_unknown")
-    code, said = await finished(BRAIN, *unknown, folder=home)
+async def test_without_any_input_it_ends_at_once(env: dict[str, str], tmp_path: Path) -> None:
+    code, said = await finished("sh", "-c", f"{BRAIN} chat <&-", folder=tmp_path, env=env)
 
-    assert code == 1
-    assert len(said.splitlines()) == 1
+    assert (code, said) == (0, "")
+
+
+async def test_a_brain_on_this_machine_is_reached_past_any_proxy(
+    env: dict[str, str], tmp_path: Path
+) -> None:
+    nowhere = "http://127.0.0.1:1"
+    env = {**env, "HTTP_PROXY": nowhere, "http_proxy": nowhere, "NO_PROXY": "example.com"}
+    async with running(BRAIN, "chat", folder=tmp_path, env=env) as chat:
+        await chat.type("hello\n/exit\n")
+        assert await chat.ends() == 0
 
 
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (("--tools", "echo,nope"), "/config/tools/1"),
+        (("--tools", "ask,nope"), "/config/tools/1"),
         (("--model", "nobody/x"), "/config/model"),
         (("--key", "wrong"), "key"),
+        (("--key", "schlüssel"), "visible ASCII"),
         (("--url", "http://127.0.0.1:1"), "can't be reached"),
+        (("--url", "127.0.0.1:8080"), "isn't an address"),
+        (("--url", "http://[::"), "isn't an address"),
+        (("--session", "ses_unknown"), "no session ses_unknown"),
+        (("--session", "../catalog"), "no session ../catalog"),
     ],
 )
 async def test_what_does_not_work_is_one_clear_line(
-    home: Path, options: tuple[str, ...], says: str
+    env: dict[str, str], tmp_path: Path, options: tuple[str, ...], says: str
 ) -> None:
-    code, said = await finished(BRAIN, "chat", *options, folder=home)
+    code, said = await finished(BRAIN, "chat", *options, folder=tmp_path, env=env)
 
     assert code == 1
     assert len(said.splitlines()) == 1
     assert says in said
+
+
+async def test_a_closed_session_is_one_clear_line(
+    env: dict[str, str], tmp_path: Path, api: Api
+) -> None:
+    session = await api.create()
+    await api.http.post(f"/sessions/{session}/close")
+    async with running(BRAIN, "chat", "--session", session, folder=tmp_path, env=env) as chat:
+        await chat.type("hello\n")
+        assert await chat.ends() == 1
+
+    assert len(chat.said.splitlines()) == 1
+
+
+@pytest.fixture
+def home(tmp_path: Path, brain: RunningBrain) -> Path:
+    """What `brain up` would have made for this Brain."""
+    made = tmp_path / "home"
+    made.mkdir()
+    (made / "brain.json").write_text(json.dumps({"public_url": brain.url}))
+    (made / "api_key").write_text(brain.key + "\n")
+    return made
+
+
+async def test_the_address_and_the_key_are_found_in_the_home(home: Path, tmp_path: Path) -> None:
+    async with running(BRAIN, "chat", "--home", str(home), folder=tmp_path) as chat:
+        await chat.type("hello\n/exit\n")
+        assert await chat.ends() == 0
+
+    assert chat.said == "You said: hello\n"
+
+
+async def test_the_homes_key_is_sent_to_no_other_machine(home: Path, tmp_path: Path) -> None:
+    elsewhere = ("--home", str(home), "--url", "http://brain.invalid")
+    code, said = await finished(BRAIN, "chat", *elsewhere, folder=tmp_path)
+
+    assert code == 1
+    assert "there is no API key" in said
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [("brain.json", b"{broken"), ("brain.json", b"\xff"), ("api_key", b"\xff"), ("api_key", b"")],
+)
+async def test_a_broken_home_is_one_clear_line(
+    home: Path, tmp_path: Path, name: str, content: bytes
+) -> None:
+    (home / name).write_bytes(content)
+    code, said = await finished(BRAIN, "chat", "--home", str(home), folder=tmp_path)
+
+    assert code == 1
+    assert len(said.splitlines()) == 1

@@ -1,6 +1,10 @@
 """`brain -config FILE -check`, and starting with a config."""
 
+import asyncio
 import json
+import os
+import signal
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -99,6 +103,87 @@ async def test_no_arguments_say_what_to_do_first(tmp_path: Path) -> None:
 
     assert code == 2
     assert "brain up" in said
+
+
+async def test_the_help_shows_examples_and_exit_codes(tmp_path: Path) -> None:
+    code, said = await finished(BRAIN, "--help", folder=tmp_path, env=ENV)
+
+    assert code == 0
+    assert "brain -config brain.json -check" in said
+    assert "exit codes:" in said
+
+
+@pytest.mark.parametrize("command", ["up", "chat", "sessions", "events"])
+async def test_each_command_has_a_help_with_examples(tmp_path: Path, command: str) -> None:
+    code, said = await finished(BRAIN, command, "--help", folder=tmp_path, env=ENV)
+
+    assert code == 0
+    assert f"examples:\n  brain {command}" in said
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("unknown",),
+        ("-chek",),
+        ("-check",),
+        ("--role", "engine"),
+        ("--role", "both", "-config", "brain.json"),
+        ("-config", "brain.json", "up"),
+        ("-config",),
+        ("events",),
+        ("sessions", "--limit", "-1"),
+    ],
+    ids=" ".join,
+)
+async def test_arguments_that_make_no_sense_are_said_in_the_last_line(
+    tmp_path: Path, arguments: tuple[str, ...]
+) -> None:
+    code, said = await finished(BRAIN, *arguments, folder=tmp_path, env=ENV)
+
+    assert code == 2
+    assert said.splitlines()[-1].startswith("brain")
+    assert ": error: " in said.splitlines()[-1]
+
+
+@pytest.mark.parametrize("role", ["engine", "edge"])
+async def test_one_role_runs_in_the_foreground_until_it_is_told_to_stop(
+    tmp_path: Path, role: str
+) -> None:
+    (port,) = free_ports(1)
+    path = written(tmp_path, {"listen": f"127.0.0.1:{port}"})
+    async with running(BRAIN, "-config", path, "--role", role, folder=tmp_path, env=ENV) as brain:
+        async with asyncio.timeout(40):
+            while not listens(tmp_path / ".brain/engine.sock" if role == "engine" else port):
+                await asyncio.sleep(0.05)  # it says nothing
+        assert await brain.stop(signal.SIGTERM) == 0
+        assert brain.said == ""
+
+
+def listens(where: Path | int) -> bool:
+    with socket.socket(socket.AF_INET if isinstance(where, int) else socket.AF_UNIX) as probe:
+        target = ("127.0.0.1", where) if isinstance(where, int) else os.path.relpath(where)
+        return probe.connect_ex(target) == 0
+
+
+@pytest.mark.parametrize(
+    ("role", "config", "says"),
+    [
+        ("engine", {"store": "sqlite:///file/brain.db"}, "brain: engine: "),
+        ("engine", {"engine": {"listen": "unix:file/engine.sock"}}, "brain: engine: "),
+        ("edge", {"listen": "192.0.2.1:8080"}, "brain: edge: "),
+    ],
+)
+async def test_a_role_that_can_not_start_says_why_in_one_line(
+    tmp_path: Path, role: str, config: Json, says: str
+) -> None:
+    (tmp_path / "file").touch()
+    command = (BRAIN, "-config", written(tmp_path, config), "--role", role)
+    code, said = await finished(*command, folder=tmp_path, env=ENV)
+
+    assert code == 1
+    assert said.startswith(says)
+    assert len(said.splitlines()) == 1
 
 
 async def test_a_second_engine_on_the_same_log_is_one_clear_line(tmp_path: Path) -> None:

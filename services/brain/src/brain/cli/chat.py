@@ -1,17 +1,15 @@
-"""`brain chat`: a session in the terminal. Below: `brain_client`, `say`.
+"""`brain chat`: a session in the terminal. Below: `connect`, `lines`, `say`.
 
 Ctrl-C interrupts the running turn; a second one, Ctrl-D or `/exit` ends the chat.
 """
 
 import argparse
 import asyncio
-import json
-import os
 import signal
 import sys
-import threading
-from pathlib import Path
 
+from brain.cli.connect import find_session, with_brain
+from brain.cli.lines import Lines
 from brain.cli.say import Teller
 from brain_client import AsyncBrain, AsyncSession, BrainError, BrainUnavailable
 
@@ -20,45 +18,20 @@ _HINT = 'The demo model says back what you say. /call echo {"text":"hello"} call
 
 def chat(given: argparse.Namespace) -> int:
     """Talk until the input ends; gives the exit code."""
-    try:
-        return asyncio.run(_chat(given))
-    except (BrainError, BrainUnavailable) as error:
-        print(f"brain chat: {error}", file=sys.stderr)
-        return 1
 
+    async def talk(brain: AsyncBrain) -> int:
+        return await _Chat(await _session(brain, given)).run()
 
-async def _chat(given: argparse.Namespace) -> int:
-    async with AsyncBrain(_url(given), _key(given)) as brain:
-        session = await _session(brain, given)
-        if sys.stdin.isatty():
-            print(f"Session {session.id}, model {session.data['config']['model']}.")
-            print(f"{_HINT}\n" if given.model == "demo/script" else "", end="")
-        return await _Chat(session).run()
-
-
-def _url(given: argparse.Namespace) -> str | None:
-    """The address that was given, or the environment's, or the home's."""
-    config: Path = given.home / "brain.json"
-    if given.url or os.environ.get("BRAIN_URL") or not config.exists():
-        return given.url
-    return json.loads(config.read_text()).get("public_url")
-
-
-def _key(given: argparse.Namespace) -> str | None:
-    """The key that was given, or the environment's, or the home's."""
-    file: Path = given.home / "api_key"
-    if given.key or os.environ.get("BRAIN_API_KEY") or not file.exists():
-        return given.key
-    return file.read_text().strip()
+    return with_brain(given, talk)
 
 
 async def _session(brain: AsyncBrain, given: argparse.Namespace) -> AsyncSession:
     if given.session:
-        return await brain.session(given.session)
+        return await find_session(brain, given.session)
     if given.tools is None:
         tools = [tool["name"] for tool in (await brain.catalog())["tools"]]
     else:
-        tools = [name for name in given.tools.split(",") if name]
+        tools = [name.strip() for name in given.tools.split(",") if name.strip()]
     return await brain.create({"harness": "pi", "config": {"model": given.model, "tools": tools}})
 
 
@@ -67,56 +40,70 @@ class _Chat:
 
     def __init__(self, session: AsyncSession) -> None:
         self._session = session
-        self._lines: asyncio.Queue[str | None] = asyncio.Queue()
+        self._lines = Lines()
         self._turn: asyncio.Task[bool] | None = None
-        self._interrupted = False
-        self._tasks: set[asyncio.Task[object]] = set()
+        self._interrupt: asyncio.Task[None] | None = None
 
     async def run(self) -> int:
-        loop = asyncio.get_running_loop()
-        loop.add_signal_handler(signal.SIGINT, self._on_ctrl_c)
-        # A thread that waits for input can't be told to stop: a daemon needn't be.
-        threading.Thread(target=self._read_lines, args=(loop,), daemon=True).start()
-        failed = False
+        """Gives 0, or 1 if a turn of a script didn't come to its end."""
+        asyncio.get_running_loop().add_signal_handler(signal.SIGINT, self._on_ctrl_c)
+        self._greet()
+        all_completed = True
         while (line := await self._next_line()) not in (None, "/exit"):
             if line:
-                failed = not await self._run_turn(line) or failed
-        return 1 if failed else 0
+                all_completed = await self._run_turn(line) and all_completed
+        return 0 if all_completed or self._lines.interactive else 1
 
-    def _read_lines(self, loop: asyncio.AbstractEventLoop) -> None:
-        for line in sys.stdin:
-            loop.call_soon_threadsafe(self._lines.put_nowait, line.rstrip("\n"))
-        loop.call_soon_threadsafe(self._lines.put_nowait, None)
+    def _greet(self) -> None:
+        if self._lines.interactive:
+            model = self._session.data["config"]["model"]
+            print(f"Session {self._session.id}, model {model}. Ctrl-D ends the chat.")
+            if model == "demo/script":
+                print(_HINT)
 
     async def _next_line(self) -> str | None:
-        if sys.stdin.isatty():
+        if self._lines.interactive:
             print("> ", end="", flush=True)
-        return await self._lines.get()
+        line = await self._lines.next()
+        if line is None and self._lines.interactive:
+            print()
+        return None if line is None else line.strip()
 
     async def _run_turn(self, text: str) -> bool:
-        self._interrupted = False
+        """Whether the turn came to its end."""
         self._turn = asyncio.create_task(self._follow(text))
         try:
             return await self._turn
         except asyncio.CancelledError:
             return False
+        except (BrainError, BrainUnavailable) as error:
+            if not self._lines.interactive:
+                raise
+            print(f"({error})")
+            return False
         finally:
-            self._turn = None
+            self._turn = self._interrupt = None
 
     async def _follow(self, text: str) -> bool:
-        """Whether the turn came to its end."""
         teller = Teller(sys.stdout)
         async for event in self._session.run(text):
             teller.tell(event)
         return teller.completed
 
     def _on_ctrl_c(self) -> None:
-        if self._turn is None or self._interrupted:
-            self._lines.put_nowait(None)
-            if self._turn is not None:
-                self._turn.cancel()
+        if self._turn is not None and self._interrupt is None:
+            self._interrupt = asyncio.create_task(self._end_turn())
             return
-        self._interrupted = True
-        task: asyncio.Task[object] = asyncio.create_task(self._session.interrupt())
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self._lines.end()
+        if self._turn is not None:
+            self._turn.cancel()
+
+    async def _end_turn(self) -> None:
+        """Ask for the turn's end; whoever follows it sees that come."""
+        try:
+            answer = await self._session.interrupt()
+        except (BrainError, BrainUnavailable) as error:
+            print(f"(can't be interrupted: {error} Ctrl-C again ends the chat.)")
+            return
+        if not answer["interrupted"]:  # the message wasn't there yet: Ctrl-C works once more
+            self._interrupt = None

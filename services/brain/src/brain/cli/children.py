@@ -5,20 +5,21 @@ told by the kernel when the supervisor dies, however it dies.
 """
 
 import asyncio
+import contextlib
 import ctypes
 import os
 import signal
-import socket
 import sys
+from asyncio.subprocess import Process
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-import httpx2
-
-from brain.config.host import split_listen
+from brain.cli.address import answer_at, trouble_at
 
 _PR_SET_PDEATHSIG = 1
 _POLL_SECONDS = 0.05
+_READY_SECONDS = 60.0
+_LONGEST_LINE = 1024 * 1024
 
 
 class Failed(NamedTuple):
@@ -31,66 +32,90 @@ class Failed(NamedTuple):
         return f"brain: {self.name}: {self.reason}"
 
 
+class Running(NamedTuple):
+    """A child that was started, and its output, both kinds."""
+
+    process: Process
+    output: asyncio.StreamReader
+    pipe: asyncio.ReadTransport
+
+
 class Child(NamedTuple):
-    """A process to start. It listens at `listen` and is ready once `ready_path` answers 200."""
+    """A process to start. It listens at `listen`.
+
+    It is ready once `ready_path` answers 200 or, without one, once it can be connected to. `env` is
+    its whole environment, its parent's unless given. `instead` ends the sentence that says what to
+    do when its address is in use.
+    """
 
     name: str
     command: Sequence[str]
-    listen: str | None = None
-    ready_path: str = "/healthz"
+    listen: str
+    ready_path: str | None = None
+    env: Mapping[str, str] | None = None
+    instead: str = "choose another address"
 
-    def port_taken(self) -> Failed | None:
-        """Whether something listens already where this child wants to."""
-        if self.listen is None:
+    def in_the_way(self) -> Failed | None:
+        """What keeps it from listening, found before it is started."""
+        trouble = trouble_at(self.listen)
+        if trouble is None:
             return None
-        host, port = split_listen(self.listen)
-        family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        with socket.socket(family, socket.SOCK_STREAM) as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                probe.bind((host, port))
-            except OSError as error:
-                why = "is in use" if error.errno == 98 else f"can't be used: {error.strerror}"
-                return Failed(
-                    self.name,
-                    f"{self.listen} {why}. Stop what listens there, or choose another port.",
-                )
-        return None
+        return Failed(
+            self.name, f"{self.listen} {trouble}. Stop what listens there, or {self.instead}."
+        )
 
-    async def start(self, env: Mapping[str, str]) -> asyncio.subprocess.Process:
-        """Start it; its output, both kinds, comes by `stdout`."""
+    async def start(self) -> Running:
+        """Start it. Raises: OSError."""
+        # With a pipe of asyncio's own, waiting for the process would be waiting for everyone who
+        # holds its output, and it may leave helpers behind.
+        reading, writing = os.pipe()
+        pipe = os.fdopen(reading, "rb", buffering=0)
+        try:
+            process = await self._spawn(writing)
+        except BaseException:
+            pipe.close()
+            raise
+        finally:
+            os.close(writing)
+        output = asyncio.StreamReader(_LONGEST_LINE)
+        transport, _ = await asyncio.get_running_loop().connect_read_pipe(
+            lambda: asyncio.StreamReaderProtocol(output), pipe
+        )
+        return Running(process, output, transport)
+
+    async def _spawn(self, output: int) -> Process:
         return await asyncio.create_subprocess_exec(
             *self.command,
             stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
+            stdout=output,
             stderr=asyncio.subprocess.STDOUT,
-            env=env,
+            env=self.env,
             process_group=0,
             preexec_fn=_die_with_parent(os.getpid()),
-            limit=1024 * 1024,
         )
 
-    async def ready(self) -> None:
-        """Return once it answers. A child without an address is ready when the others are."""
-        if self.listen is None:
-            return
-        host, port = split_listen(self.listen)
-        url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
-        async with httpx2.AsyncClient(base_url=url, trust_env=False, timeout=2) as http:
-            while not await _answers(http, self.ready_path):  # noqa: ASYNC110 - it's a process
-                await asyncio.sleep(_POLL_SECONDS)
+    async def ready(self) -> Failed | None:
+        """Return once it is ready, or with why it isn't after a long time."""
+        loop = asyncio.get_running_loop()
+        until = loop.time() + _READY_SECONDS
+        answer = await asyncio.to_thread(answer_at, self.listen, self.ready_path)
+        while not answer.ready and loop.time() < until:
+            await asyncio.sleep(_POLL_SECONDS)
+            answer = await asyncio.to_thread(answer_at, self.listen, self.ready_path)
+        if answer.ready:
+            return None
+        return Failed(self.name, f"wasn't ready after {_READY_SECONDS:.0f} seconds: {answer.said}.")
 
 
-async def _answers(http: httpx2.AsyncClient, path: str) -> bool:
-    try:
-        return (await http.get(path)).status_code == 200
-    except httpx2.HTTPError:
-        return False
+def end_group(leader: int) -> None:
+    """Kill whatever is left of a child's process group."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(leader, signal.SIGKILL)
 
 
-def _die_with_parent(parent: int) -> Callable[[], None]:
+def _die_with_parent(parent: int) -> Callable[[], None] | None:
     if sys.platform != "linux":
-        return lambda: None
+        return None
     prctl = ctypes.CDLL(None, use_errno=True).prctl
 
     def ask() -> None:

@@ -1,8 +1,10 @@
-"""A turn's events as lines of text. Above: `chat`."""
+"""A turn's events as lines of text. Above: `chat`. Below: `plain`."""
 
 import json
 from collections.abc import Callable
 from typing import Any, TextIO
+
+from brain.cli.plain import plain
 
 Json = dict[str, Any]
 _MAX_SHOWN = 2000
@@ -15,13 +17,15 @@ class Teller:
         self.completed = False
         self._out = out
         self._midline = False
-        self._streamed: set[str] = set()
+        self._streamed: dict[str, str] = {}
         self._how: dict[str, Callable[[Json], None]] = {
             "message.delta": self._delta,
             "message.assistant": self._assistant,
+            "model.retry": self._retry,
             "tool.call": self._call,
             "tool.progress": self._progress,
             "tool.result": self._result,
+            "turn.recovered": lambda _: self._line("(Brain was restarted; the turn goes on)"),
             "turn.completed": self._completed,
             "turn.failed": self._failed,
             "turn.interrupted": lambda _: self._line("(interrupted)"),
@@ -36,22 +40,28 @@ class Teller:
 
     def _delta(self, data: Json) -> None:
         if data["kind"] == "text":
-            self._streamed.add(data["message_id"])
+            ident = data["message_id"]
+            self._streamed[ident] = self._streamed.get(ident, "") + data["text"]
             self._write(data["text"])
 
     def _assistant(self, data: Json) -> None:
-        # The deltas may have been missed: they are shown only to who was there in time.
-        if data["message_id"] not in self._streamed:
-            for block in data["content"]:
-                if block["type"] == "text":
-                    self._write(block["text"])
+        """Say what the deltas didn't: only who was there in time has seen all of them."""
+        text = "".join(block["text"] for block in data["content"] if block["type"] == "text")
+        streamed = self._streamed.pop(data["message_id"], "")
+        if not text.startswith(streamed):
+            self._end_line()
+            streamed = ""
+        self._write(text.removeprefix(streamed))
         self._end_line()
 
+    def _retry(self, data: Json) -> None:
+        self._line(f"(the model failed; again in {data['delay_seconds']:g} s)")
+
     def _call(self, data: Json) -> None:
-        self._line(f"→ {data['name']} {_compact(data['arguments'])}")
+        self._line(f"→ {data['name']} {compact(data['arguments'])}")
 
     def _progress(self, data: Json) -> None:
-        self._line(f"  … {_compact(data['progress'])}")
+        self._line(f"  … {compact(data['progress'])}")
 
     def _result(self, data: Json) -> None:
         mark = "✗" if data["is_error"] else "←"
@@ -67,9 +77,10 @@ class Teller:
         self._line(f"(the turn failed: {data['error']['message']})")
 
     def _write(self, text: str) -> None:
-        self._out.write(text)
-        self._out.flush()
-        self._midline = not text.endswith("\n") if text else self._midline
+        if text:
+            self._out.write(plain(text))
+            self._out.flush()
+            self._midline = not text.endswith("\n")
 
     def _end_line(self) -> None:
         if self._midline:
@@ -80,17 +91,18 @@ class Teller:
         self._write(text + "\n")
 
 
+def compact(value: object, limit: int = _MAX_SHOWN) -> str:
+    """A JSON value on one line, cut off if it is long."""
+    return _short(json.dumps(value, ensure_ascii=False), limit)
+
+
 def _content(data: Json) -> str:
     shown = [
         block["text"] if block["type"] == "text" else f"[{block['mime_type']}]"
         for block in data["content"]
     ]
-    return _short(" ".join(shown))
+    return _short(" ".join(shown), _MAX_SHOWN)
 
 
-def _compact(value: object) -> str:
-    return _short(json.dumps(value, ensure_ascii=False))
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}…"
+def _short(text: str, limit: int) -> str:
+    return text if len(text) <= limit else f"{text[:limit]}…"

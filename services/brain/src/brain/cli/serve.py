@@ -3,11 +3,10 @@
 import asyncio
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
-from brain.cli.children import Child, Failed
-from brain.cli.supervisor import Supervisor
 from brain.config.check import CheckedConfig, check, summary
 
 Role = Literal["edge", "engine"]
@@ -15,7 +14,7 @@ Role = Literal["edge", "engine"]
 
 def check_only(path: Path) -> int:
     """Say what is wrong with a config, or what is in it."""
-    config = checked(path)
+    config = checked(path, os.environ)
     if config is None:
         return 1
     print(f"{path}: {summary(config)}")
@@ -24,15 +23,15 @@ def check_only(path: Path) -> int:
 
 def serve(path: Path, role: Role | None) -> int:
     """Run until told to stop."""
-    config = checked(path)
+    config = checked(path, os.environ)
     if config is None:
         return 1
     return _both(path, config) if role is None else _one(config, role)
 
 
-def checked(path: Path) -> CheckedConfig | None:
+def checked(path: Path, env: Mapping[str, str]) -> CheckedConfig | None:
     """The config, or None once its problems have been said."""
-    outcome = check(path, os.environ)
+    outcome = check(path, env)
     problems = outcome.warnings if isinstance(outcome, CheckedConfig) else outcome
     for problem in problems:
         warning = "warning: " if isinstance(outcome, CheckedConfig) else ""
@@ -40,24 +39,22 @@ def checked(path: Path) -> CheckedConfig | None:
     return outcome if isinstance(outcome, CheckedConfig) else None
 
 
-def brain_children(path: Path, config: CheckedConfig) -> list[Child]:
-    """The engine and the edge of a config, in the order in which they start."""
-    command = [sys.executable, "-m", "brain", "--config", str(path), "--role"]
-    return [
-        Child("engine", [*command, "engine"]),
-        Child("edge", [*command, "edge"], config.host.listen, ready_path="/readyz"),
-    ]
+# What follows imports what it needs: `-check` must not wait for a server's imports, nor a
+# supervisor for those of its children.
 
 
 def _both(path: Path, config: CheckedConfig) -> int:
-    def ready() -> None:
-        print(f"Brain is ready at http://{config.host.listen}", flush=True)
+    from brain.cli.address import url_of  # noqa: PLC0415
+    from brain.cli.brain_children import brain_children, grace_seconds  # noqa: PLC0415
+    from brain.cli.supervisor import Supervisor  # noqa: PLC0415
 
-    return asyncio.run(Supervisor(brain_children(path, config), ready).run())
+    children = brain_children(path, config, os.environ)
+    welcome = f"Brain is ready at {url_of(config.host.listen)}"
+    return asyncio.run(Supervisor(children, lambda: welcome, grace_seconds(config)).run())
 
 
 def _one(config: CheckedConfig, role: Role) -> int:
-    import uvloop  # noqa: PLC0415 - `-check` must not wait for a server's imports
+    import uvloop  # noqa: PLC0415
 
     from brain import logs, wiring  # noqa: PLC0415
 
@@ -65,6 +62,6 @@ def _one(config: CheckedConfig, role: Role) -> int:
     try:
         uvloop.run(wiring.serve_edge(config) if role == "edge" else wiring.serve_engine(config))
     except wiring.StartError as error:
-        print(Failed(role, str(error)), file=sys.stderr)
+        print(f"brain: {role}: {error}", file=sys.stderr)
         return 1
     return 0

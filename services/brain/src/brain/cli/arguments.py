@@ -1,0 +1,122 @@
+"""The arguments of `brain`, its help and its examples. Above: `main`."""
+
+import argparse
+from pathlib import Path
+
+_EXAMPLES = """\
+first steps:
+  brain up                                  run everything here, with keys and a config made for you
+  brain chat                                talk to it
+
+in production:
+  brain -config brain.json -check           check a host config; every problem, one a line
+  brain -config brain.json                  run an engine and an edge
+  brain -config brain.json --role engine    run one of them
+
+exit codes:
+  0  done, or stopped as asked
+  1  it can't be done: what is wrong is said on stderr
+  2  the arguments make no sense
+  130  stopped by Ctrl-C
+"""
+_UP = """\
+examples:
+  brain up                                  everything in .brain, on ports 8080 and 8081
+  brain up --home demo --port 9000 --tools-port 9001
+"""
+_CHAT = """\
+examples:
+  brain chat                                with what `brain up` made in .brain
+  brain chat --tools echo                   with this tool only
+  echo hello | brain chat                   one message a line; 1 if a turn doesn't come to its end
+  brain chat --url https://brain.example --model openai/gpt-4.1-mini
+"""
+_SESSIONS = """\
+examples:
+  brain sessions --status running
+  brain sessions --limit 1000 --json        one JSON object a line
+"""
+_EVENTS = """\
+examples:
+  brain events SESSION                      what has happened, one event a line
+  brain events SESSION --after 12 --follow  and what happens from now on, until Ctrl-C
+  brain events SESSION --json               one JSON object a line
+"""
+
+
+def parser() -> argparse.ArgumentParser:
+    """The whole command line."""
+    root = _formatted(argparse.ArgumentParser(prog="brain", allow_abbrev=False), _EXAMPLES)
+    root.description = "Brain, a self-hosted, multi-tenant server for AI agents."
+    root.add_argument("-config", "--config", type=Path, metavar="FILE", help="the host config")
+    root.add_argument(
+        "-check", "--check", action="store_true", help="check the config, start nothing"
+    )
+    root.add_argument("--role", choices=("edge", "engine"), help="run only this process")
+    commands = root.add_subparsers(dest="command", metavar="COMMAND")
+    _add_up(commands.add_parser("up", help="run everything on this machine"))
+    _add_chat(commands.add_parser("chat", help="talk to an agent in the terminal"))
+    _add_sessions(commands.add_parser("sessions", help="list sessions, newest first"))
+    _add_events(commands.add_parser("events", help="read what happened in a session"))
+    return root
+
+
+def _add_up(up: argparse.ArgumentParser) -> None:
+    up.description = "Run engine, edge and tool services on this machine, from one folder."
+    _add_home(_formatted(up, _UP), "where keys, config and data are kept")
+    up.add_argument("--port", type=_port, help="the HTTP API's port, 8080 (first start only)")
+    up.add_argument("--tools-port", type=_port, help="the tools' port, 8081 (first start only)")
+
+
+def _add_chat(chat: argparse.ArgumentParser) -> None:
+    chat.description = "Open a session and talk. Ctrl-C interrupts; a second one ends the chat."
+    _add_access(_formatted(chat, _CHAT))
+    chat.add_argument("--model", default="demo/script", help="the model, as provider/model")
+    chat.add_argument("--tools", metavar="A,B", help="tools to enable; all of them by default")
+    chat.add_argument("--session", metavar="ID", help="go on with this session, as it is")
+
+
+def _add_sessions(sessions: argparse.ArgumentParser) -> None:
+    sessions.description = "List your tenant's sessions, newest first."
+    _add_access(_formatted(sessions, _SESSIONS))
+    sessions.add_argument("--status", choices=("idle", "running", "closed"), help="only these")
+    sessions.add_argument("--limit", type=_count, default=20, help="at most so many, 20")
+    sessions.add_argument("--json", action="store_true", help="one JSON object a line")
+
+
+def _add_events(events: argparse.ArgumentParser) -> None:
+    events.description = "Print a session's events in their order."
+    _add_access(_formatted(events, _EVENTS))
+    events.add_argument("session", metavar="SESSION", help="the session's id")
+    events.add_argument("--after", type=_count, default=0, metavar="SEQ", help="only later ones")
+    events.add_argument("--follow", action="store_true", help="go on with what happens")
+    events.add_argument("--json", action="store_true", help="one JSON object a line")
+
+
+def _add_access(parser: argparse.ArgumentParser) -> None:
+    _add_home(parser, "what `brain up` made; tells the address and the key")
+    parser.add_argument("--url", help="where Brain is (or BRAIN_URL, or what the home says)")
+    parser.add_argument("--key", help="the API key (or BRAIN_API_KEY, or what the home holds)")
+
+
+def _add_home(parser: argparse.ArgumentParser, help_: str) -> None:
+    default = Path(".brain")
+    parser.add_argument("--home", type=Path, default=default, metavar="DIR", help=help_)
+
+
+def _formatted(parser: argparse.ArgumentParser, examples: str) -> argparse.ArgumentParser:
+    parser.epilog = examples
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    return parser
+
+
+def _port(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= 65_535:
+        raise argparse.ArgumentTypeError(f"{text} isn't a port from 1 to 65535")
+    return int(text)
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text} isn't a number from 0")
+    return int(text)
