@@ -5,7 +5,7 @@ Below: `bindings`, pydantic. What needs the environment, or other fields, is in 
 
 import re
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, Field, model_validator
 
@@ -85,6 +85,41 @@ class TenantConfig(BaseModel):
     api_keys_env: Annotated[list[Variable], Field(min_length=1)]
 
 
+Dollars = Annotated[float, Field(ge=0)]
+Tokens = Annotated[int, Field(gt=0)]
+
+
+class ModelPrices(BaseModel):
+    """US dollars for a million tokens. What has no price for the cache costs as input."""
+
+    model_config = STRICT
+
+    input: Dollars
+    output: Dollars
+    cache_read: Dollars | None = None
+    cache_write: Dollars | None = None
+
+
+class LongModelPrices(ModelPrices):
+    """Prices of a request that reads more tokens than `above`."""
+
+    above: Tokens
+
+
+class NamedModel(BaseModel):
+    """What the operator knows of a model. What is left out is as in the table that ships."""
+
+    model_config = STRICT
+
+    context_window: Tokens | None = None
+    max_output_tokens: Tokens | None = None
+    prices: ModelPrices | None = None
+    long_prices: LongModelPrices | None = None
+    reasons: bool | None = None
+    sees_images: bool | None = None
+    thinking: Literal["adaptive", "budget"] | None = None
+
+
 class ModelConfig(BaseModel):
     """A provider of models. What is left out is known for the providers in `providers`."""
 
@@ -95,6 +130,7 @@ class ModelConfig(BaseModel):
     base_url: Annotated[str, AfterValidator(_base_url)]
     api_key_env: Variable | None = None
     headers: dict[str, str] = {}
+    models: dict[str, NamedModel] = {}
 
     @model_validator(mode="before")
     @classmethod

@@ -57,11 +57,16 @@ class ModelRequest(Struct, frozen=True):
 
 
 class Delta(Struct, frozen=True):
-    """A piece of the answer. `index` tells the answer's tool calls apart, from 0."""
+    """A piece of the answer. `index` tells the answer's tool calls apart, from 0.
+
+    `usage` is what the call has used so far, in the first piece after the provider said so: all
+    that is known if the call is broken off.
+    """
 
     kind: Literal["text", "thinking", "tool_arguments"]
     text: str
     index: int = 0
+    usage: Usage | None = None
 
 
 class RequestedCall(Struct, frozen=True):

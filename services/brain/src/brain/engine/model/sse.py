@@ -1,0 +1,73 @@
+"""The data of server-sent events, whatever way the bytes are cut. Above: `http_stream`.
+
+All three wire formats say in the data what an event is, so its name is not kept. Lenient where
+servers are sloppy: an event that the stream's end cut off is still given.
+"""
+
+_BOM = b"\xef\xbb\xbf"
+_FIELDS = (b"data", b"event", b"id", b"retry", b"")
+
+
+class TooLong(Exception):
+    """An event is larger than anyone would send."""
+
+
+class EventDecoder:
+    """Give it chunks with `feed`. It holds no more than the event that isn't complete yet.
+
+    `strange` says whether something was in the stream that isn't part of any event.
+    """
+
+    def __init__(self, max_event_bytes: int) -> None:
+        self.strange = False
+        self._max = max_event_bytes
+        self._at_start = True
+        self._line: list[bytes] = []
+        self._data: list[bytes] = []
+        self._held = 0
+
+    def feed(self, chunk: bytes) -> list[bytes]:
+        """The data of each event that this chunk completes. Raises: TooLong."""
+        self._held += len(chunk)
+        if self._held > self._max:
+            raise TooLong
+        if b"\n" not in chunk and b"\r" not in chunk:
+            self._line.append(chunk)
+            return []
+        return self._take(self._lines(b"".join([*self._line, chunk])))
+
+    def end(self) -> list[bytes]:
+        """The data of what the end of the stream cut off, if that is an event."""
+        rest = b"".join(self._line).rstrip(b"\r")
+        self._line = []
+        return self._take([rest, b""])
+
+    def _lines(self, text: bytes) -> list[bytes]:
+        if self._at_start:
+            self._at_start = False
+            text = text.removeprefix(_BOM)
+        # A CR at the end may be half of a CRLF.
+        half = text[-1:] == b"\r"
+        body = text[:-1] if half else text
+        lines = body.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
+        rest = lines.pop()
+        self._line = [rest + b"\r"] if half else [rest]
+        return lines
+
+    def _take(self, lines: list[bytes]) -> list[bytes]:
+        events: list[bytes] = []
+        for line in lines:
+            if line:
+                self._field(line)
+            elif self._data:
+                events.append(b"\n".join(self._data))
+                self._data = []
+        self._held = sum(map(len, self._line)) + sum(map(len, self._data))
+        return events
+
+    def _field(self, line: bytes) -> None:
+        name, _, value = line.partition(b":")
+        if name == b"data":
+            self._data.append(value.removeprefix(b" "))
+        elif name not in _FIELDS:
+            self.strange = True
