@@ -137,11 +137,13 @@ def test_every_route_is_in_the_document() -> None:
         ("GET", "/sessions/{session_id}"),
         ("DELETE", "/sessions/{session_id}"),
         ("POST", "/sessions/{session_id}/interrupt"),
+        ("POST", "/sessions/{session_id}/compact"),
         ("POST", "/sessions/{session_id}/close"),
         ("POST", "/sessions/{session_id}/messages"),
         ("GET", "/sessions/{session_id}/messages"),
         ("DELETE", "/sessions/{session_id}/messages/{message_id}"),
         ("GET", "/sessions/{session_id}/events"),
+        ("GET", "/usage"),
         ("GET", "/healthz"),
         ("GET", "/readyz"),
     }

@@ -36,3 +36,16 @@ CREATE TABLE sessions (
 CREATE INDEX sessions_by_tenant ON sessions (tenant_id, id);
 
 CREATE INDEX sessions_with_work ON sessions (tenant_id, id) WHERE open;
+
+CREATE TABLE usage (
+    tenant_id TEXT NOT NULL,
+    day TEXT NOT NULL,
+    model TEXT NOT NULL,
+    input_tokens INTEGER,
+    output_tokens INTEGER,
+    cache_read_tokens INTEGER,
+    cache_write_tokens INTEGER,
+    reasoning_tokens INTEGER,
+    cost_usd REAL,
+    PRIMARY KEY (tenant_id, day, model)
+) STRICT, WITHOUT ROWID;

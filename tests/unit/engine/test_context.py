@@ -127,7 +127,7 @@ def test_a_withdrawn_message_is_never_said() -> None:
     assert context.turns() == ()
 
 
-def test_steps_and_usage_are_counted_anew_in_each_turn() -> None:
+def test_steps_are_counted_anew_in_each_turn() -> None:
     context = folded(
         said("a", "msg_1"),
         TurnStarted(("msg_1",)),
@@ -140,4 +140,3 @@ def test_steps_and_usage_are_counted_anew_in_each_turn() -> None:
     )
 
     assert context.steps == 1
-    assert context.usage == Usage(2, 2)

@@ -137,13 +137,25 @@ class ToolResulted(EventData, frozen=True):
 
 
 class ContextCompacted(EventData, frozen=True):
-    """The model's context was summarised; the log itself keeps everything."""
+    """The model's context was summarised; the log itself keeps everything.
+
+    `summary` stands for all that the model was told before the event `first_kept_seq`.
+    """
 
     type: ClassVar[str] = "context.compacted"
     summary: str
     first_kept_seq: int
     tokens_before: int
     tokens_after: int
+    usage: Usage = Usage()
+
+
+class CompactionFailed(EventData, frozen=True):
+    """No summary came about; the context is as it was. `usage` is what the attempt has used."""
+
+    type: ClassVar[str] = "context.compaction_failed"
+    error: ErrorInfo
+    usage: Usage = Usage()
 
 
 class TurnRecovered(EventData, frozen=True):
@@ -167,6 +179,7 @@ class TurnFailed(EventData, frozen=True):
 
     type: ClassVar[str] = "turn.failed"
     error: ErrorInfo
+    usage: Usage = Usage()
 
 
 class TurnInterrupted(EventData, frozen=True):
@@ -174,6 +187,7 @@ class TurnInterrupted(EventData, frozen=True):
 
     type: ClassVar[str] = "turn.interrupted"
     reason: InterruptReason
+    usage: Usage = Usage()
 
 
 class SessionClosed(EventData, frozen=True):
@@ -196,6 +210,13 @@ class UnknownEvent(EventData, frozen=True):
 
     type: ClassVar[str] = "unknown"
     raw: Raw
+
+
+def used(data: EventData) -> Usage | None:
+    """What the model calls that this event tells of have used; None if it tells of none."""
+    if isinstance(data, AssistantMessage | ContextCompacted | CompactionFailed):
+        return data.usage
+    return None
 
 
 class Event(Struct, frozen=True):

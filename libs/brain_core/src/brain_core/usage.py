@@ -21,6 +21,18 @@ class Usage(Struct, frozen=True):
     reasoning_tokens: int | None = None
     cost_usd: float | None = None
 
+    @property
+    def tokens(self) -> int | None:
+        """All tokens, read and written; None if nothing is known of either."""
+        counts = (
+            self.input_tokens,
+            self.output_tokens,
+            self.cache_read_tokens,
+            self.cache_write_tokens,
+        )
+        known = [count for count in counts if count is not None]
+        return sum(known) if known else None
+
     def __add__(self, other: "Usage") -> "Usage":
         """The sum, field by field; an unknown part leaves the known one."""
         return Usage(

@@ -41,6 +41,7 @@ OF_NO_SESSION = (
     Route("catalog", "GET", "/catalog"),
     Route("create", "POST", "/sessions", _CREATE),
     Route("list", "GET", "/sessions"),
+    Route("usage", "GET", "/usage"),
 )
 OF_A_SESSION = (
     Route("read", "GET", "/sessions/{session_id}"),
@@ -55,6 +56,7 @@ OF_A_SESSION = (
         headers={"Accept": "text/event-stream"},
     ),
     Route("interrupt", "POST", "/sessions/{session_id}/interrupt", {}),
+    Route("compact", "POST", "/sessions/{session_id}/compact", {}),
     Route("close", "POST", "/sessions/{session_id}/close", {}),
     Route("delete", "DELETE", "/sessions/{session_id}"),
 )

@@ -144,6 +144,12 @@ class ScriptedEngine(SessionServiceServicer):
     async def InterruptTurn(self, request: pb.InterruptTurnRequest, context: _Context) -> Any:
         return await self._answer(request, context, pb.InterruptTurnResponse())
 
+    async def CompactSession(self, request: pb.CompactSessionRequest, context: _Context) -> Any:
+        return await self._answer(request, context, pb.CompactSessionResponse())
+
+    async def GetUsage(self, request: pb.GetUsageRequest, context: _Context) -> Any:
+        return await self._answer(request, context, pb.GetUsageResponse())
+
     async def ListEvents(self, request: pb.ListEventsRequest, context: _Context) -> Any:
         if request.session_id not in self.logs:
             await context.abort(grpc.StatusCode.NOT_FOUND)

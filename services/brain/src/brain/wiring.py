@@ -21,11 +21,13 @@ from brain.config.host import split_listen, sqlite_path
 from brain.edge.app import create_app
 from brain.edge.server import EdgeServer
 from brain.edge.settings import EdgeSettings
+from brain.engine.harness.protocol import KnownModels
 from brain.engine.harness.registry import harnesses
 from brain.engine.log.protocol import EventLog
 from brain.engine.log.sqlite import LogCannotOpen, open_sqlite
-from brain.engine.model.demo import DemoModel
 from brain.engine.model.protocol import Model
+from brain.engine.model.providers import build_models
+from brain.engine.model.proxying import Proxy
 from brain.engine.model.registry import ModelRegistry
 from brain.engine.server import Engine, EngineAddress
 from brain.engine.servicer import SessionServicer
@@ -35,8 +37,10 @@ from brain.engine.session.manager import SessionManager
 from brain.engine.session.waking import Parts
 from brain.engine.tool.catalog import Binding, Catalog
 from brain.engine.tool.dispatch import HttpToolCaller
+from brain.engine.tool.http_target import parse_target
 from brain.engine.tool.inspection import Inspections
 from brain.engine.tool.limits import Limits
+from brain.engine.tool.proxy import Proxies
 from brain.engine.tool.schema import BadSchema
 from brain_core.clock import Clock, SystemClock
 
@@ -46,12 +50,16 @@ class StartError(Exception):
 
 
 class Tuning(Struct, frozen=True):
-    """What tests change and operators don't. `models` are further providers by their names."""
+    """What tests change and operators don't. `models` are further providers by their names.
+
+    `known` is what is known of models in place of the price table.
+    """
 
     clock: Clock = SystemClock()
     limits: Limits = Limits()
     rest_after_seconds: float = 30.0
     models: Mapping[str, Model] = {}
+    known: KnownModels | None = None
 
 
 _UNTUNED = Tuning()
@@ -83,7 +91,10 @@ async def running_engine(
         inspections = Inspections()
         caller = _tool_caller(config, catalog, inspections, env, tuning)
         stack.push_async_callback(caller.aclose)
-        parts = Parts(log, Fanout(), tuning.clock, harnesses(), _models(tuning), caller)
+        models = _models(config, env, tuning)
+        stack.push_async_callback(models.aclose)
+        kinds = harnesses(tuning.known or models, tuning.clock)
+        parts = Parts(log, Fanout(), tuning.clock, kinds, models, caller)
         engine = _engine(config, parts, catalog, inspections, tuning)
         stack.push_async_callback(engine.stop)
         await engine.start()
@@ -176,8 +187,19 @@ def _make_room_for_socket(target: str) -> None:
             raise StartError(f"No socket can be made in {folder}: {error.strerror}.") from error
 
 
-def _models(tuning: Tuning) -> ModelRegistry:
-    return ModelRegistry({"demo": DemoModel(), **tuning.models}, named={"demo": ("script",)})
+def _models(config: CheckedConfig, env: Mapping[str, str], tuning: Tuning) -> ModelRegistry:
+    """The models, reached through the same proxies as tools."""
+    proxies = Proxies(env)
+
+    def proxy_for(url: str) -> Proxy | None:
+        proxy = proxies.for_target(parse_target(url))
+        if proxy is None:
+            return None
+        host = f"[{proxy.host}]" if ":" in proxy.host else proxy.host
+        scheme = "https" if proxy.tls else "http"
+        return Proxy(f"{scheme}://{host}:{proxy.port}", proxy.authorization)
+
+    return build_models(config, proxy_for=proxy_for, more=tuning.models)
 
 
 async def _open_log(config: CheckedConfig) -> EventLog:

@@ -20,7 +20,7 @@ from brain.edge.docs_page import docs_page
 from brain.edge.engine_client import EngineClient
 from brain.edge.errors import ErrorMiddleware, routing_error
 from brain.edge.headers import HeadersMiddleware
-from brain.edge.routes import catalog, events, health, messages, sessions
+from brain.edge.routes import catalog, events, health, messages, sessions, usage
 from brain.edge.settings import EdgeSettings
 from brain.edge.watch import Watch
 
@@ -46,7 +46,7 @@ def create_app(settings: EdgeSettings) -> FastAPI:
         ],
     )
     app.state.settings = settings
-    for module in (sessions, messages, events, catalog, health):
+    for module in (sessions, messages, events, catalog, usage, health):
         # Flat: what is possible at a path can then be read from `app.routes`, for 405.
         app.router.routes.extend(module.router.routes)
     app.add_route("/docs", _docs, include_in_schema=False)

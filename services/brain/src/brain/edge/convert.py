@@ -20,7 +20,11 @@ from brain_core.session import (
 from brain_core.usage import Usage
 from brainapi.event.v1.event_pb2 import Event
 from brainapi.session.v1 import session_pb2 as pb
-from brainapi.session.v1.session_service_pb2 import GetCatalogResponse, ListEventsResponse
+from brainapi.session.v1.session_service_pb2 import (
+    GetCatalogResponse,
+    GetUsageResponse,
+    ListEventsResponse,
+)
 
 DELIVERY: dict[Delivery, pb.Delivery.ValueType] = {
     "queue": pb.DELIVERY_QUEUE,
@@ -134,6 +138,12 @@ def _budget(budget: pb.Budget) -> Budget:
 
 def _usage(usage: pb.Usage) -> Usage:
     return Usage(**{field.name: value for field, value in usage.ListFields()})
+
+
+def usage_list(answer: GetUsageResponse) -> views.UsageList:
+    """A tenant's usage as clients see it."""
+    listed = [views.DailyUsage(each.day, each.model, _usage(each.usage)) for each in answer.usage]
+    return views.UsageList(listed, sum((each.usage for each in listed), Usage()))
 
 
 def queued_view(message: pb.QueuedMessage) -> views.QueuedMessage:

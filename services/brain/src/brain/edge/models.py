@@ -153,3 +153,7 @@ class Interrupt(_Request):
 
 class Close(_Request):
     """The body of `POST /sessions/{id}/close`, which may be left out."""
+
+
+class Compact(_Request):
+    """The body of `POST /sessions/{id}/compact`, which may be left out."""

@@ -19,7 +19,13 @@ from brain.edge.query import NoQuery
 
 REF = "#/components/schemas/{model}"
 _BEARER = "apiKey"
-_BODIES = (models.CreateSession, models.SendMessage, models.Interrupt, models.Close)
+_BODIES = (
+    models.CreateSession,
+    models.SendMessage,
+    models.Interrupt,
+    models.Compact,
+    models.Close,
+)
 _VIEWS = (
     Problem,
     views.Session,
@@ -27,6 +33,8 @@ _VIEWS = (
     views.AcceptedMessage,
     views.QueuedMessageList,
     views.Interrupted,
+    views.Compacted,
+    views.UsageList,
     views.Catalog,
     views.Event,
     views.EventPage,

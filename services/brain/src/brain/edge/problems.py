@@ -50,6 +50,8 @@ _KINDS = {
     "session_closed": _Kind("session-closed", "The session is closed"),
     "message_not_queued": _Kind("message-not-queued", "The message does not wait"),
     "turn_running": _Kind("turn-running", "A turn is running"),
+    "nothing_to_compact": _Kind("nothing-to-compact", "There is nothing to compact"),
+    "compaction_failed": _Kind("compaction-failed", "The conversation was not compacted"),
     "engine_unavailable": _Kind("engine-unavailable", "The engine cannot be reached"),
 }
 """The codes that a client can tell apart by `type`."""

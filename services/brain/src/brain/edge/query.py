@@ -5,6 +5,8 @@ a misspelt `after` doesn't silently mean the beginning.
 """
 
 import re
+from contextlib import suppress
+from datetime import date
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
@@ -14,6 +16,7 @@ from brain.edge.problems import Violation, invalid
 from brain.edge.validation import validate
 
 MAX_SEQ = 2**63 - 1
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 _INTEGER = re.compile(r"0|[1-9][0-9]{0,18}", re.ASCII)
 
 
@@ -25,7 +28,17 @@ def _digits(value: object) -> object:
     return int(value)
 
 
+def _date(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    with suppress(ValueError):
+        if _DAY.fullmatch(value):
+            return date.fromisoformat(value)
+    raise ValueError("This must be a day such as `2026-12-01`.")
+
+
 _DIGITS = BeforeValidator(_digits)
+_DATE = BeforeValidator(_date)
 
 
 class NoQuery(BaseModel):
@@ -67,6 +80,17 @@ class EventsQuery(NoQuery):
     until: Annotated[
         Literal["idle"] | None,
         Field(description="Ends a stream once the session is idle; no effect on a page."),
+    ] = None
+
+
+class UsageQuery(NoQuery):
+    """Which days of usage are summed up."""
+
+    from_day: Annotated[
+        date | None, Field(alias="from", description="The first day, in UTC."), _DATE
+    ] = None
+    to_day: Annotated[
+        date | None, Field(alias="to", description="The last day, in UTC."), _DATE
     ] = None
 
 

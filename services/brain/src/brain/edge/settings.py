@@ -23,6 +23,7 @@ class EdgeSettings:
     max_metadata_bytes: int = 16 * 1024
     rpc_timeout_seconds: float = 30.0
     turn_end_timeout_seconds: float = 60.0
+    compaction_timeout_seconds: float = 600.0
     join_timeout_seconds: float = 10.0
     heartbeat_seconds: float = 10.0
     token_check_seconds: float = 2.0

@@ -15,6 +15,7 @@ from brain_core.usage import Usage
 
 JsonObject = Annotated[Raw, Meta(extra_json_schema={"type": "object"})]
 Seq = Annotated[int, Meta(ge=0)]
+Day = Annotated[str, Meta(extra_json_schema={"format": "date"})]
 Time = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
 
 
@@ -70,6 +71,28 @@ class Interrupted(Struct, frozen=True):
 
     interrupted: bool
     turn_id: str | None
+
+
+class Compacted(Struct, frozen=True):
+    """About how many tokens the model's context had, and has."""
+
+    tokens_before: Seq
+    tokens_after: Seq
+
+
+class DailyUsage(Struct, frozen=True):
+    """What the calls of one model have used on one day, in UTC; what is unknown is null."""
+
+    day: Day
+    model: str
+    usage: Usage
+
+
+class UsageList(Struct, frozen=True):
+    """By day, then by model; and the sum of it."""
+
+    usage: list[DailyUsage]
+    total: Usage
 
 
 class Named(Struct, frozen=True):

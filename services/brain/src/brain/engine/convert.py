@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import msgspec
 from msgspec import Raw
 
-from brain.engine.log.protocol import SessionRecord, StoredEvent
+from brain.engine.log.protocol import DailyUsage, SessionRecord, StoredEvent
 from brain.engine.session.fanout import Emitted
 from brain.engine.session.state import WaitingMessage
 from brain_core.content import ImageBlock, TextBlock, UserBlock
@@ -158,6 +158,11 @@ def _usage_to_wire(usage: Usage) -> pb.Usage:
         reasoning_tokens=usage.reasoning_tokens,
         cost_usd=usage.cost_usd,
     )
+
+
+def daily_usage_to_wire(daily: DailyUsage) -> pb.DailyUsage:
+    """What was used on one day."""
+    return pb.DailyUsage(day=daily.day, model=daily.model, usage=_usage_to_wire(daily.usage))
 
 
 def queued_to_wire(message: WaitingMessage) -> pb.QueuedMessage:

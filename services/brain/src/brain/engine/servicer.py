@@ -152,6 +152,22 @@ class SessionServicer(SessionServiceServicer):
             await refuse(context, turn_id)
         return pb.InterruptTurnResponse(interrupted=turn_id is not None, turn_id=turn_id or "")
 
+    async def CompactSession(
+        self, request: pb.CompactSessionRequest, context: _Context
+    ) -> pb.CompactSessionResponse:
+        compacted = await self._manager.compact(request.tenant_id, request.session_id)
+        if isinstance(compacted, Refused):
+            await refuse(context, compacted)
+        return pb.CompactSessionResponse(
+            tokens_before=compacted.tokens_before, tokens_after=compacted.tokens_after
+        )
+
+    async def GetUsage(self, request: pb.GetUsageRequest, context: _Context) -> pb.GetUsageResponse:
+        usage = await self._manager.usage(
+            request.tenant_id, request.from_day or None, request.to_day or None
+        )
+        return pb.GetUsageResponse(usage=[convert.daily_usage_to_wire(each) for each in usage])
+
     async def ListEvents(
         self, request: pb.ListEventsRequest, context: _Context
     ) -> pb.ListEventsResponse:

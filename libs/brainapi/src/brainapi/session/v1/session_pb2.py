@@ -24,39 +24,41 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n!brainapi/session/v1/session.proto\x12\x13\x62rainapi.session.v1\"L\n\x06\x42udget\x12\x13\n\x06tokens\x18\x01 \x01(\x03H\x00\x88\x01\x01\x12\x15\n\x08\x63ost_usd\x18\x02 \x01(\x01H\x01\x88\x01\x01\x42\t\n\x07_tokensB\x0b\n\t_cost_usd\"\xd4\x02\n\rSessionConfig\x12\r\n\x05model\x18\x01 \x01(\t\x12\r\n\x05tools\x18\x02 \x03(\t\x12\x1a\n\rsystem_prompt\x18\x03 \x01(\tH\x00\x88\x01\x01\x12\x16\n\tmax_steps\x18\x04 \x01(\x05H\x01\x88\x01\x01\x12\x1e\n\x11max_output_tokens\x18\x05 \x01(\x05H\x02\x88\x01\x01\x12\x18\n\x0btemperature\x18\x06 \x01(\x01H\x03\x88\x01\x01\x12\x34\n\x08thinking\x18\x07 \x01(\x0e\x32\".brainapi.session.v1.ThinkingLevel\x12\x30\n\x06\x62udget\x18\x08 \x01(\x0b\x32\x1b.brainapi.session.v1.BudgetH\x04\x88\x01\x01\x42\x10\n\x0e_system_promptB\x0c\n\n_max_stepsB\x14\n\x12_max_output_tokensB\x0e\n\x0c_temperatureB\t\n\x07_budget\"\xa7\x02\n\x05Usage\x12\x19\n\x0cinput_tokens\x18\x01 \x01(\x03H\x00\x88\x01\x01\x12\x1a\n\routput_tokens\x18\x02 \x01(\x03H\x01\x88\x01\x01\x12\x1e\n\x11\x63\x61\x63he_read_tokens\x18\x03 \x01(\x03H\x02\x88\x01\x01\x12\x1f\n\x12\x63\x61\x63he_write_tokens\x18\x04 \x01(\x03H\x03\x88\x01\x01\x12\x1d\n\x10reasoning_tokens\x18\x05 \x01(\x03H\x04\x88\x01\x01\x12\x15\n\x08\x63ost_usd\x18\x06 \x01(\x01H\x05\x88\x01\x01\x42\x0f\n\r_input_tokensB\x10\n\x0e_output_tokensB\x14\n\x12_cache_read_tokensB\x15\n\x13_cache_write_tokensB\x13\n\x11_reasoning_tokensB\x0b\n\t_cost_usd\"\x9d\x02\n\x07Session\x12\n\n\x02id\x18\x01 \x01(\t\x12\x11\n\ttenant_id\x18\x02 \x01(\t\x12\x0f\n\x07harness\x18\x03 \x01(\t\x12\x32\n\x06\x63onfig\x18\x04 \x01(\x0b\x32\".brainapi.session.v1.SessionConfig\x12\x32\n\x06status\x18\x05 \x01(\x0e\x32\".brainapi.session.v1.SessionStatus\x12\x12\n\ncreated_at\x18\x06 \x01(\t\x12\x12\n\nupdated_at\x18\x07 \x01(\t\x12\x10\n\x08last_seq\x18\x08 \x01(\x04\x12)\n\x05usage\x18\t \x01(\x0b\x32\x1a.brainapi.session.v1.Usage\x12\x15\n\rmetadata_json\x18\n \x01(\x0c\"\x19\n\tTextBlock\x12\x0c\n\x04text\x18\x01 \x01(\t\"-\n\nImageBlock\x12\x0c\n\x04\x64\x61ta\x18\x01 \x01(\t\x12\x11\n\tmime_type\x18\x02 \x01(\t\"y\n\x0c\x43ontentBlock\x12.\n\x04text\x18\x01 \x01(\x0b\x32\x1e.brainapi.session.v1.TextBlockH\x00\x12\x30\n\x05image\x18\x02 \x01(\x0b\x32\x1f.brainapi.session.v1.ImageBlockH\x00\x42\x07\n\x05\x62lock\"\xa9\x01\n\rQueuedMessage\x12\x12\n\nmessage_id\x18\x01 \x01(\t\x12\x0b\n\x03seq\x18\x02 \x01(\x04\x12/\n\x08\x64\x65livery\x18\x03 \x01(\x0e\x32\x1d.brainapi.session.v1.Delivery\x12\x32\n\x07\x63ontent\x18\x04 \x03(\x0b\x32!.brainapi.session.v1.ContentBlock\x12\x12\n\ncreated_at\x18\x05 \x01(\t\"g\n\x0b\x43\x61talogTool\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x13\n\x0b\x64\x65scription\x18\x02 \x01(\t\x12\x19\n\x11input_schema_json\x18\x03 \x01(\x0c\x12\x1a\n\x12output_schema_json\x18\x04 \x01(\x0c\",\n\tViolation\x12\x0f\n\x07pointer\x18\x01 \x01(\t\x12\x0e\n\x06\x64\x65tail\x18\x02 \x01(\t\"O\n\x0b\x45rrorDetail\x12\x0c\n\x04\x63ode\x18\x01 \x01(\t\x12\x32\n\nviolations\x18\x02 \x03(\x0b\x32\x1e.brainapi.session.v1.Violation*\x7f\n\rSessionStatus\x12\x1e\n\x1aSESSION_STATUS_UNSPECIFIED\x10\x00\x12\x17\n\x13SESSION_STATUS_IDLE\x10\x01\x12\x1a\n\x16SESSION_STATUS_RUNNING\x10\x02\x12\x19\n\x15SESSION_STATUS_CLOSED\x10\x03*\x93\x01\n\rThinkingLevel\x12\x1e\n\x1aTHINKING_LEVEL_UNSPECIFIED\x10\x00\x12\x16\n\x12THINKING_LEVEL_OFF\x10\x01\x12\x16\n\x12THINKING_LEVEL_LOW\x10\x02\x12\x19\n\x15THINKING_LEVEL_MEDIUM\x10\x03\x12\x17\n\x13THINKING_LEVEL_HIGH\x10\x04*y\n\x08\x44\x65livery\x12\x18\n\x14\x44\x45LIVERY_UNSPECIFIED\x10\x00\x12\x12\n\x0e\x44\x45LIVERY_QUEUE\x10\x01\x12\x12\n\x0e\x44\x45LIVERY_STEER\x10\x02\x12\x16\n\x12\x44\x45LIVERY_INTERRUPT\x10\x03\x12\x13\n\x0f\x44\x45LIVERY_REJECT\x10\x04\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n!brainapi/session/v1/session.proto\x12\x13\x62rainapi.session.v1\"L\n\x06\x42udget\x12\x13\n\x06tokens\x18\x01 \x01(\x03H\x00\x88\x01\x01\x12\x15\n\x08\x63ost_usd\x18\x02 \x01(\x01H\x01\x88\x01\x01\x42\t\n\x07_tokensB\x0b\n\t_cost_usd\"\xd4\x02\n\rSessionConfig\x12\r\n\x05model\x18\x01 \x01(\t\x12\r\n\x05tools\x18\x02 \x03(\t\x12\x1a\n\rsystem_prompt\x18\x03 \x01(\tH\x00\x88\x01\x01\x12\x16\n\tmax_steps\x18\x04 \x01(\x05H\x01\x88\x01\x01\x12\x1e\n\x11max_output_tokens\x18\x05 \x01(\x05H\x02\x88\x01\x01\x12\x18\n\x0btemperature\x18\x06 \x01(\x01H\x03\x88\x01\x01\x12\x34\n\x08thinking\x18\x07 \x01(\x0e\x32\".brainapi.session.v1.ThinkingLevel\x12\x30\n\x06\x62udget\x18\x08 \x01(\x0b\x32\x1b.brainapi.session.v1.BudgetH\x04\x88\x01\x01\x42\x10\n\x0e_system_promptB\x0c\n\n_max_stepsB\x14\n\x12_max_output_tokensB\x0e\n\x0c_temperatureB\t\n\x07_budget\"\xa7\x02\n\x05Usage\x12\x19\n\x0cinput_tokens\x18\x01 \x01(\x03H\x00\x88\x01\x01\x12\x1a\n\routput_tokens\x18\x02 \x01(\x03H\x01\x88\x01\x01\x12\x1e\n\x11\x63\x61\x63he_read_tokens\x18\x03 \x01(\x03H\x02\x88\x01\x01\x12\x1f\n\x12\x63\x61\x63he_write_tokens\x18\x04 \x01(\x03H\x03\x88\x01\x01\x12\x1d\n\x10reasoning_tokens\x18\x05 \x01(\x03H\x04\x88\x01\x01\x12\x15\n\x08\x63ost_usd\x18\x06 \x01(\x01H\x05\x88\x01\x01\x42\x0f\n\r_input_tokensB\x10\n\x0e_output_tokensB\x14\n\x12_cache_read_tokensB\x15\n\x13_cache_write_tokensB\x13\n\x11_reasoning_tokensB\x0b\n\t_cost_usd\"S\n\nDailyUsage\x12\x0b\n\x03\x64\x61y\x18\x01 \x01(\t\x12\r\n\x05model\x18\x02 \x01(\t\x12)\n\x05usage\x18\x03 \x01(\x0b\x32\x1a.brainapi.session.v1.Usage\"\x9d\x02\n\x07Session\x12\n\n\x02id\x18\x01 \x01(\t\x12\x11\n\ttenant_id\x18\x02 \x01(\t\x12\x0f\n\x07harness\x18\x03 \x01(\t\x12\x32\n\x06\x63onfig\x18\x04 \x01(\x0b\x32\".brainapi.session.v1.SessionConfig\x12\x32\n\x06status\x18\x05 \x01(\x0e\x32\".brainapi.session.v1.SessionStatus\x12\x12\n\ncreated_at\x18\x06 \x01(\t\x12\x12\n\nupdated_at\x18\x07 \x01(\t\x12\x10\n\x08last_seq\x18\x08 \x01(\x04\x12)\n\x05usage\x18\t \x01(\x0b\x32\x1a.brainapi.session.v1.Usage\x12\x15\n\rmetadata_json\x18\n \x01(\x0c\"\x19\n\tTextBlock\x12\x0c\n\x04text\x18\x01 \x01(\t\"-\n\nImageBlock\x12\x0c\n\x04\x64\x61ta\x18\x01 \x01(\t\x12\x11\n\tmime_type\x18\x02 \x01(\t\"y\n\x0c\x43ontentBlock\x12.\n\x04text\x18\x01 \x01(\x0b\x32\x1e.brainapi.session.v1.TextBlockH\x00\x12\x30\n\x05image\x18\x02 \x01(\x0b\x32\x1f.brainapi.session.v1.ImageBlockH\x00\x42\x07\n\x05\x62lock\"\xa9\x01\n\rQueuedMessage\x12\x12\n\nmessage_id\x18\x01 \x01(\t\x12\x0b\n\x03seq\x18\x02 \x01(\x04\x12/\n\x08\x64\x65livery\x18\x03 \x01(\x0e\x32\x1d.brainapi.session.v1.Delivery\x12\x32\n\x07\x63ontent\x18\x04 \x03(\x0b\x32!.brainapi.session.v1.ContentBlock\x12\x12\n\ncreated_at\x18\x05 \x01(\t\"g\n\x0b\x43\x61talogTool\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x13\n\x0b\x64\x65scription\x18\x02 \x01(\t\x12\x19\n\x11input_schema_json\x18\x03 \x01(\x0c\x12\x1a\n\x12output_schema_json\x18\x04 \x01(\x0c\",\n\tViolation\x12\x0f\n\x07pointer\x18\x01 \x01(\t\x12\x0e\n\x06\x64\x65tail\x18\x02 \x01(\t\"O\n\x0b\x45rrorDetail\x12\x0c\n\x04\x63ode\x18\x01 \x01(\t\x12\x32\n\nviolations\x18\x02 \x03(\x0b\x32\x1e.brainapi.session.v1.Violation*\x7f\n\rSessionStatus\x12\x1e\n\x1aSESSION_STATUS_UNSPECIFIED\x10\x00\x12\x17\n\x13SESSION_STATUS_IDLE\x10\x01\x12\x1a\n\x16SESSION_STATUS_RUNNING\x10\x02\x12\x19\n\x15SESSION_STATUS_CLOSED\x10\x03*\x93\x01\n\rThinkingLevel\x12\x1e\n\x1aTHINKING_LEVEL_UNSPECIFIED\x10\x00\x12\x16\n\x12THINKING_LEVEL_OFF\x10\x01\x12\x16\n\x12THINKING_LEVEL_LOW\x10\x02\x12\x19\n\x15THINKING_LEVEL_MEDIUM\x10\x03\x12\x17\n\x13THINKING_LEVEL_HIGH\x10\x04*y\n\x08\x44\x65livery\x12\x18\n\x14\x44\x45LIVERY_UNSPECIFIED\x10\x00\x12\x12\n\x0e\x44\x45LIVERY_QUEUE\x10\x01\x12\x12\n\x0e\x44\x45LIVERY_STEER\x10\x02\x12\x16\n\x12\x44\x45LIVERY_INTERRUPT\x10\x03\x12\x13\n\x0f\x44\x45LIVERY_REJECT\x10\x04\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'brainapi.session.v1.session_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_SESSIONSTATUS']._serialized_start=1666
-  _globals['_SESSIONSTATUS']._serialized_end=1793
-  _globals['_THINKINGLEVEL']._serialized_start=1796
-  _globals['_THINKINGLEVEL']._serialized_end=1943
-  _globals['_DELIVERY']._serialized_start=1945
-  _globals['_DELIVERY']._serialized_end=2066
+  _globals['_SESSIONSTATUS']._serialized_start=1751
+  _globals['_SESSIONSTATUS']._serialized_end=1878
+  _globals['_THINKINGLEVEL']._serialized_start=1881
+  _globals['_THINKINGLEVEL']._serialized_end=2028
+  _globals['_DELIVERY']._serialized_start=2030
+  _globals['_DELIVERY']._serialized_end=2151
   _globals['_BUDGET']._serialized_start=58
   _globals['_BUDGET']._serialized_end=134
   _globals['_SESSIONCONFIG']._serialized_start=137
   _globals['_SESSIONCONFIG']._serialized_end=477
   _globals['_USAGE']._serialized_start=480
   _globals['_USAGE']._serialized_end=775
-  _globals['_SESSION']._serialized_start=778
-  _globals['_SESSION']._serialized_end=1063
-  _globals['_TEXTBLOCK']._serialized_start=1065
-  _globals['_TEXTBLOCK']._serialized_end=1090
-  _globals['_IMAGEBLOCK']._serialized_start=1092
-  _globals['_IMAGEBLOCK']._serialized_end=1137
-  _globals['_CONTENTBLOCK']._serialized_start=1139
-  _globals['_CONTENTBLOCK']._serialized_end=1260
-  _globals['_QUEUEDMESSAGE']._serialized_start=1263
-  _globals['_QUEUEDMESSAGE']._serialized_end=1432
-  _globals['_CATALOGTOOL']._serialized_start=1434
-  _globals['_CATALOGTOOL']._serialized_end=1537
-  _globals['_VIOLATION']._serialized_start=1539
-  _globals['_VIOLATION']._serialized_end=1583
-  _globals['_ERRORDETAIL']._serialized_start=1585
-  _globals['_ERRORDETAIL']._serialized_end=1664
+  _globals['_DAILYUSAGE']._serialized_start=777
+  _globals['_DAILYUSAGE']._serialized_end=860
+  _globals['_SESSION']._serialized_start=863
+  _globals['_SESSION']._serialized_end=1148
+  _globals['_TEXTBLOCK']._serialized_start=1150
+  _globals['_TEXTBLOCK']._serialized_end=1175
+  _globals['_IMAGEBLOCK']._serialized_start=1177
+  _globals['_IMAGEBLOCK']._serialized_end=1222
+  _globals['_CONTENTBLOCK']._serialized_start=1224
+  _globals['_CONTENTBLOCK']._serialized_end=1345
+  _globals['_QUEUEDMESSAGE']._serialized_start=1348
+  _globals['_QUEUEDMESSAGE']._serialized_end=1517
+  _globals['_CATALOGTOOL']._serialized_start=1519
+  _globals['_CATALOGTOOL']._serialized_end=1622
+  _globals['_VIOLATION']._serialized_start=1624
+  _globals['_VIOLATION']._serialized_end=1668
+  _globals['_ERRORDETAIL']._serialized_start=1670
+  _globals['_ERRORDETAIL']._serialized_end=1749
 # @@protoc_insertion_point(module_scope)

@@ -86,6 +86,16 @@ class SessionServiceStub:
                 request_serializer=brainapi_dot_session_dot_v1_dot_session__service__pb2.InterruptTurnRequest.SerializeToString,
                 response_deserializer=brainapi_dot_session_dot_v1_dot_session__service__pb2.InterruptTurnResponse.FromString,
                 _registered_method=True)
+        self.CompactSession = channel.unary_unary(
+                '/brainapi.session.v1.SessionService/CompactSession',
+                request_serializer=brainapi_dot_session_dot_v1_dot_session__service__pb2.CompactSessionRequest.SerializeToString,
+                response_deserializer=brainapi_dot_session_dot_v1_dot_session__service__pb2.CompactSessionResponse.FromString,
+                _registered_method=True)
+        self.GetUsage = channel.unary_unary(
+                '/brainapi.session.v1.SessionService/GetUsage',
+                request_serializer=brainapi_dot_session_dot_v1_dot_session__service__pb2.GetUsageRequest.SerializeToString,
+                response_deserializer=brainapi_dot_session_dot_v1_dot_session__service__pb2.GetUsageResponse.FromString,
+                _registered_method=True)
         self.ListEvents = channel.unary_unary(
                 '/brainapi.session.v1.SessionService/ListEvents',
                 request_serializer=brainapi_dot_session_dot_v1_dot_session__service__pb2.ListEventsRequest.SerializeToString,
@@ -178,6 +188,21 @@ class SessionServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def CompactSession(self, request, context):
+        """Summarises what the session's model has been told, and returns when that is done.
+        FAILED_PRECONDITION while a turn runs, and if there is nothing to summarise.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetUsage(self, request, context):
+        """Sums up what a tenant's model calls have used, by day and model.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def ListEvents(self, request, context):
         """Reads a page of a session's log.
         """
@@ -252,6 +277,16 @@ def add_SessionServiceServicer_to_server(servicer, server):
                     servicer.InterruptTurn,
                     request_deserializer=brainapi_dot_session_dot_v1_dot_session__service__pb2.InterruptTurnRequest.FromString,
                     response_serializer=brainapi_dot_session_dot_v1_dot_session__service__pb2.InterruptTurnResponse.SerializeToString,
+            ),
+            'CompactSession': grpc.unary_unary_rpc_method_handler(
+                    servicer.CompactSession,
+                    request_deserializer=brainapi_dot_session_dot_v1_dot_session__service__pb2.CompactSessionRequest.FromString,
+                    response_serializer=brainapi_dot_session_dot_v1_dot_session__service__pb2.CompactSessionResponse.SerializeToString,
+            ),
+            'GetUsage': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetUsage,
+                    request_deserializer=brainapi_dot_session_dot_v1_dot_session__service__pb2.GetUsageRequest.FromString,
+                    response_serializer=brainapi_dot_session_dot_v1_dot_session__service__pb2.GetUsageResponse.SerializeToString,
             ),
             'ListEvents': grpc.unary_unary_rpc_method_handler(
                     servicer.ListEvents,
@@ -541,6 +576,60 @@ class SessionService:
             '/brainapi.session.v1.SessionService/InterruptTurn',
             brainapi_dot_session_dot_v1_dot_session__service__pb2.InterruptTurnRequest.SerializeToString,
             brainapi_dot_session_dot_v1_dot_session__service__pb2.InterruptTurnResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def CompactSession(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/brainapi.session.v1.SessionService/CompactSession',
+            brainapi_dot_session_dot_v1_dot_session__service__pb2.CompactSessionRequest.SerializeToString,
+            brainapi_dot_session_dot_v1_dot_session__service__pb2.CompactSessionResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetUsage(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/brainapi.session.v1.SessionService/GetUsage',
+            brainapi_dot_session_dot_v1_dot_session__service__pb2.GetUsageRequest.SerializeToString,
+            brainapi_dot_session_dot_v1_dot_session__service__pb2.GetUsageResponse.FromString,
             options,
             channel_credentials,
             insecure,

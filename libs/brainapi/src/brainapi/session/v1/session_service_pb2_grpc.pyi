@@ -55,6 +55,12 @@ class SessionServiceStub:
     """Withdraws a message that waits. NOT_FOUND if it was delivered already."""
     InterruptTurn: _grpc.UnaryUnaryMultiCallable[_session_service_pb2.InterruptTurnRequest, _session_service_pb2.InterruptTurnResponse]
     """Ends the running turn and returns when it has ended."""
+    CompactSession: _grpc.UnaryUnaryMultiCallable[_session_service_pb2.CompactSessionRequest, _session_service_pb2.CompactSessionResponse]
+    """Summarises what the session's model has been told, and returns when that is done.
+    FAILED_PRECONDITION while a turn runs, and if there is nothing to summarise.
+    """
+    GetUsage: _grpc.UnaryUnaryMultiCallable[_session_service_pb2.GetUsageRequest, _session_service_pb2.GetUsageResponse]
+    """Sums up what a tenant's model calls have used, by day and model."""
     ListEvents: _grpc.UnaryUnaryMultiCallable[_session_service_pb2.ListEventsRequest, _session_service_pb2.ListEventsResponse]
     """Reads a page of a session's log."""
     WatchEvents: _grpc.StreamStreamMultiCallable[_session_service_pb2.WatchEventsRequest, _session_service_pb2.WatchEventsResponse]
@@ -91,6 +97,12 @@ class SessionServiceAsyncStub(SessionServiceStub):
     """Withdraws a message that waits. NOT_FOUND if it was delivered already."""
     InterruptTurn: _aio.UnaryUnaryMultiCallable[_session_service_pb2.InterruptTurnRequest, _session_service_pb2.InterruptTurnResponse]  # type: ignore[assignment]
     """Ends the running turn and returns when it has ended."""
+    CompactSession: _aio.UnaryUnaryMultiCallable[_session_service_pb2.CompactSessionRequest, _session_service_pb2.CompactSessionResponse]  # type: ignore[assignment]
+    """Summarises what the session's model has been told, and returns when that is done.
+    FAILED_PRECONDITION while a turn runs, and if there is nothing to summarise.
+    """
+    GetUsage: _aio.UnaryUnaryMultiCallable[_session_service_pb2.GetUsageRequest, _session_service_pb2.GetUsageResponse]  # type: ignore[assignment]
+    """Sums up what a tenant's model calls have used, by day and model."""
     ListEvents: _aio.UnaryUnaryMultiCallable[_session_service_pb2.ListEventsRequest, _session_service_pb2.ListEventsResponse]  # type: ignore[assignment]
     """Reads a page of a session's log."""
     WatchEvents: _aio.StreamStreamMultiCallable[_session_service_pb2.WatchEventsRequest, _session_service_pb2.WatchEventsResponse]  # type: ignore[assignment]
@@ -184,6 +196,24 @@ class SessionServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_session_service_pb2.InterruptTurnResponse, _abc.Awaitable[_session_service_pb2.InterruptTurnResponse]]:
         """Ends the running turn and returns when it has ended."""
+
+    @_abc_1.abstractmethod
+    def CompactSession(
+        self,
+        request: _session_service_pb2.CompactSessionRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_session_service_pb2.CompactSessionResponse, _abc.Awaitable[_session_service_pb2.CompactSessionResponse]]:
+        """Summarises what the session's model has been told, and returns when that is done.
+        FAILED_PRECONDITION while a turn runs, and if there is nothing to summarise.
+        """
+
+    @_abc_1.abstractmethod
+    def GetUsage(
+        self,
+        request: _session_service_pb2.GetUsageRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_session_service_pb2.GetUsageResponse, _abc.Awaitable[_session_service_pb2.GetUsageResponse]]:
+        """Sums up what a tenant's model calls have used, by day and model."""
 
     @_abc_1.abstractmethod
     def ListEvents(

@@ -1,4 +1,4 @@
-"""Sessions: create, list, read, interrupt, close, delete. Below: the rpcs of the same names."""
+"""Sessions: create, list, read, interrupt, compact, close, delete. Below: rpcs of these names."""
 
 from fastapi import APIRouter, Request, Response
 
@@ -102,6 +102,27 @@ async def interrupt_session(request: Request, session_id: str, context: ContextD
         engine.stub.InterruptTurn, rpc, context.settings.turn_end_timeout_seconds
     )
     return views.answer(views.Interrupted(done.interrupted, done.turn_id or None))
+
+
+@router.post(
+    "/{session_id}/compact",
+    **documented(
+        Answer(200, "The model's context is shorter.", views.Compacted),
+        body=models.Compact,
+        body_required=False,
+        problems=(*_OF_A_SESSION, 409),
+    ),
+)
+async def compact_session(request: Request, session_id: str, context: ContextDep) -> Response:
+    """Summarise the older part of what the model is told; answers once that is done."""
+    read_query(request, NoQuery)
+    engine = context.engine
+    await read_optional_model(request, models.Compact, context.settings.max_body_bytes)
+    rpc = pb.CompactSessionRequest(tenant_id=context.tenant_id, session_id=session_id)
+    done = await engine.call(
+        engine.stub.CompactSession, rpc, context.settings.compaction_timeout_seconds
+    )
+    return views.answer(views.Compacted(done.tokens_before, done.tokens_after))
 
 
 @router.post(

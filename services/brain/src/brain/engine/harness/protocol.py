@@ -6,29 +6,60 @@ here. It is built from the log's events alone, so it can be rebuilt from them at
 
 from typing import Protocol
 
+from msgspec import Struct
+
 from brain.engine.harness.interrupt import Interrupt
 from brain.engine.model.protocol import Model
 from brain.engine.tool.protocol import ToolCaller
-from brain_core.events import Event, EventData
+from brain_core.events import CompactionFailed, ContextCompacted, Event, EventData
 from brain_core.session import SessionConfig, ToolSpec
+from brain_core.usage import Usage
 
 
-class TurnPort(Protocol):
-    """What a harness is given for one turn."""
+class KnownModels(Protocol):
+    """What is known of models, each by its full id, `provider/model`."""
+
+    def window(self, model_id: str) -> int | None:
+        """How many tokens a request may have, or None if that isn't known."""
+        ...
+
+    def cost(self, model_id: str, usage: Usage) -> float | None:
+        """What this usage of one call costs in US dollars, or None if that isn't known."""
+        ...
+
+
+class Spent(Struct, frozen=True):
+    """What the model calls have used that the log tells of."""
+
+    turn: Usage
+    session: Usage
+
+
+class SessionPort(Protocol):
+    """What a harness is given of its session, whatever it does."""
 
     tenant_id: str
     session_id: str
-    turn_id: str
     config: SessionConfig
     tools: tuple[ToolSpec, ...]
-    traceparent: str | None
     model: Model
-    caller: ToolCaller
     interrupt: Interrupt
 
     async def append(self, *data: EventData) -> None:
         """Make events durable, all or none of them; each is then given to the agent's `apply`."""
         ...
+
+    def spent(self) -> Spent:
+        """What has been used so far."""
+        ...
+
+
+class TurnPort(SessionPort, Protocol):
+    """What a harness is given for one turn."""
+
+    turn_id: str
+    traceparent: str | None
+    caller: ToolCaller
 
     def publish(self, data: EventData) -> None:
         """Show a live-only event to whoever follows the session now."""
@@ -51,6 +82,14 @@ class Agent(Protocol):
 
         Returns the events that end it, not yet appended: the last is `TurnCompleted`,
         `TurnFailed` or `TurnInterrupted`. Every tool call has its result by then.
+        """
+        ...
+
+    async def compact(self, port: SessionPort) -> ContextCompacted | CompactionFailed | None:
+        """Summarise what the model has been told, while no turn runs.
+
+        Gives the event that says how it went, already durable; None if there is nothing to
+        summarise, and then nothing was done.
         """
         ...
 

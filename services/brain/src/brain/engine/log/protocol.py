@@ -52,10 +52,26 @@ class SessionRecord(Struct, frozen=True):
     usage: Usage
 
 
+class ModelUsage(NamedTuple):
+    """What calls of one model have used; `model` is its full id."""
+
+    model: str
+    usage: Usage
+
+
+class DailyUsage(NamedTuple):
+    """What a tenant's calls of one model have used on one day, `2026-12-01`, in UTC."""
+
+    day: str
+    model: str
+    usage: Usage
+
+
 class Append(Struct, frozen=True):
     """Events to add, in order and without a gap, and what the session's record says after them.
 
     The first event's `seq` is one more than the session's `last_seq`, else the append is stale.
+    `used` is what these events tell of, for the tenant's sums on the day of `updated_at`.
     """
 
     session_id: str
@@ -65,6 +81,7 @@ class Append(Struct, frozen=True):
     open: bool
     updated_at: str
     usage: Usage
+    used: ModelUsage | None = None
 
 
 class EventPage(NamedTuple):
@@ -122,6 +139,12 @@ class EventLog(Protocol):
 
     async def open_sessions(self) -> Sequence[str]:
         """Ids of the sessions with work in them."""
+        ...
+
+    async def usage(
+        self, tenant_id: str, from_day: str | None, to_day: str | None
+    ) -> Sequence[DailyUsage]:
+        """A tenant's sums, by day and model, both days included. Deleted sessions count too."""
         ...
 
     async def delete(self, session_id: str, epoch: int) -> None:

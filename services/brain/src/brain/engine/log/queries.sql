@@ -17,11 +17,38 @@ INSERT INTO session_configs (session_number, config, metadata) VALUES (?, ?, ?);
 UPDATE sessions
 SET last_seq = ?, status = ?, open = ?, updated_at = ?, usage = ?
 WHERE id = ? AND epoch = ? AND last_seq = ?
-RETURNING number;
+RETURNING number, tenant_id;
 
 -- name: add_event
 -- Adds one event.
 INSERT INTO events (place, type, body) VALUES (?, ?, ?);
+
+-- name: add_usage
+-- Adds to a tenant's sums; what isn't known adds nothing, and alone it stays unknown.
+INSERT INTO usage (
+    tenant_id, day, model, input_tokens, output_tokens,
+    cache_read_tokens, cache_write_tokens, reasoning_tokens, cost_usd
+) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT DO UPDATE SET
+    input_tokens = coalesce(
+        input_tokens + excluded.input_tokens, input_tokens, excluded.input_tokens
+    ),
+    output_tokens = coalesce(
+        output_tokens + excluded.output_tokens, output_tokens, excluded.output_tokens
+    ),
+    cache_read_tokens = coalesce(
+        cache_read_tokens + excluded.cache_read_tokens,
+        cache_read_tokens, excluded.cache_read_tokens
+    ),
+    cache_write_tokens = coalesce(
+        cache_write_tokens + excluded.cache_write_tokens,
+        cache_write_tokens, excluded.cache_write_tokens
+    ),
+    reasoning_tokens = coalesce(
+        reasoning_tokens + excluded.reasoning_tokens,
+        reasoning_tokens, excluded.reasoning_tokens
+    ),
+    cost_usd = coalesce(cost_usd + excluded.cost_usd, cost_usd, excluded.cost_usd);
 
 -- name: claim_session
 -- Makes the caller the owner and every earlier owner stale.
@@ -83,6 +110,14 @@ FROM sessions CROSS JOIN session_configs ON session_number = number
 WHERE open AND tenant_id = :tenant_id AND id < :before AND status = 'running'
 ORDER BY id DESC
 LIMIT :limit;
+
+-- name: read_usage
+-- Reads a tenant's sums of some days.
+SELECT day, model, input_tokens, output_tokens,
+       cache_read_tokens, cache_write_tokens, reasoning_tokens, cost_usd
+FROM usage
+WHERE tenant_id = ? AND day BETWEEN ? AND ?
+ORDER BY day, model;
 
 -- name: read_events
 -- Reads events after a point, in order.

@@ -14,6 +14,7 @@ from brain.engine.log.opening import LogCannotOpen
 from brain.engine.log.protocol import (
     PAGE_BYTES,
     Append,
+    DailyUsage,
     EventLog,
     EventPage,
     LogUnavailable,
@@ -77,6 +78,11 @@ class SqliteLog:
 
     async def open_sessions(self) -> Sequence[str]:
         return await self._readers.run(reads.open_sessions)
+
+    async def usage(
+        self, tenant_id: str, from_day: str | None, to_day: str | None
+    ) -> Sequence[DailyUsage]:
+        return await self._readers.run(reads.usage(tenant_id, from_day, to_day))
 
     async def ping(self) -> None:
         await self._readers.run(reads.look)

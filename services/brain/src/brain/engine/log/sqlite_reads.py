@@ -8,13 +8,20 @@ import msgspec
 from msgspec import Raw
 
 from brain.engine.log import queries
-from brain.engine.log.protocol import EventPage, SessionPage, SessionRecord, StoredEvent
+from brain.engine.log.protocol import (
+    DailyUsage,
+    EventPage,
+    SessionPage,
+    SessionRecord,
+    StoredEvent,
+)
 from brain.engine.log.sqlite_readers import Read
 from brain_core.session import SessionConfig, Status
 from brain_core.usage import Usage
 
 _LAST_SEQ = (1 << 32) - 1
 _AFTER_EVERY_ID = "\U0010ffff"
+_AFTER_EVERY_DAY = "9999-12-31"
 _Q = queries.load()
 _config = msgspec.json.Decoder(SessionConfig).decode
 _usage = msgspec.json.Decoder(Usage).decode
@@ -54,6 +61,17 @@ def events(session_id: str, after: int, limit: int, max_bytes: int) -> Read[Even
         # Closed when the page is full: an open cursor would keep the write-ahead log growing.
         with closing(connection.execute(_Q["read_events"], wanted)) as rows:
             return _page(rows, limit, max_bytes)
+
+    return read
+
+
+def usage(tenant_id: str, from_day: str | None, to_day: str | None) -> Read[list[DailyUsage]]:
+    """A tenant's sums, by day and model."""
+    wanted = (tenant_id, from_day or "", to_day or _AFTER_EVERY_DAY)
+
+    def read(connection: sqlite3.Connection) -> list[DailyUsage]:
+        rows = connection.execute(_Q["read_usage"], wanted)
+        return [DailyUsage(day, model, Usage(*sums)) for day, model, *sums in rows]
 
     return read
 

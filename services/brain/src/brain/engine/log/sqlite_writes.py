@@ -8,13 +8,20 @@ import sqlite3
 import msgspec
 
 from brain.engine.log import queries
-from brain.engine.log.protocol import Append, SessionRecord, StaleOwner, StoredEvent
+from brain.engine.log.protocol import (
+    Append,
+    ModelUsage,
+    SessionRecord,
+    StaleOwner,
+    StoredEvent,
+)
 from brain.engine.log.sqlite_writer import Operation
 
 ERASED_AT_ONCE = 250
 """So many events are erased in one transaction, so that nobody has to wait for a large session."""
 
 _SEQ_BITS = 32
+_DAY = len("2026-12-01")
 _Q = queries.load()
 _encode = msgspec.json.Encoder().encode
 
@@ -53,12 +60,16 @@ def append(append: Append) -> Operation[None]:
     counted = [event.seq for event in events] == list(range(before + 1, before + 1 + len(events)))
     state = (append.status, append.open, append.updated_at, _encode(append.usage))
     values = (events[-1].seq, *state, session_id, append.epoch, before)
+    used = None if append.used is None else _sums(append.updated_at[:_DAY], append.used)
 
     def write(connection: sqlite3.Connection) -> None:
         row = connection.execute(_Q["advance_session"], values).fetchone() if counted else None
         if row is None:
             raise StaleOwner(f"{session_id} isn't at {before}, or isn't this engine's.")
-        _add_events(connection, row[0], events)
+        number, tenant_id = row
+        _add_events(connection, number, events)
+        if used is not None:
+            connection.execute(_Q["add_usage"], (tenant_id, *used))
 
     return write
 
@@ -117,6 +128,10 @@ def _add_events(
 ) -> None:
     rows = [(_place(number, event.seq), event.type, event.body) for event in events]
     connection.executemany(_Q["add_event"], rows)
+
+
+def _sums(day: str, used: ModelUsage) -> tuple[str | int | float | None, ...]:
+    return (day, used.model, *msgspec.structs.astuple(used.usage))
 
 
 def _place(number: int, seq: int) -> int:

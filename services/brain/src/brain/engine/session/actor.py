@@ -11,7 +11,10 @@ from msgspec import Struct
 from brain.engine.session.journal import Entry, Journal
 from brain.engine.session.refused import (
     Refused,
+    compaction_failed,
     no_queued_message,
+    not_idle,
+    nothing_to_compact,
     session_closed,
     turn_running,
 )
@@ -19,7 +22,7 @@ from brain.engine.session.runner import TurnRunner
 from brain.engine.session.state import SessionState, WaitingMessage
 from brain_core import ids
 from brain_core.content import UserBlock
-from brain_core.events import MessageWithdrawn, SessionClosed, UserMessage
+from brain_core.events import ContextCompacted, MessageWithdrawn, SessionClosed, UserMessage
 from brain_core.session import Delivery
 
 
@@ -30,6 +33,13 @@ class Accepted(Struct, frozen=True):
     seq: int
     turn_id: str | None
     queued: bool
+
+
+class Compacted(Struct, frozen=True):
+    """The context was compacted: about how many tokens it had, and has."""
+
+    tokens_before: int
+    tokens_after: int
 
 
 class SessionActor:
@@ -47,7 +57,12 @@ class SessionActor:
     @property
     def resting(self) -> bool:
         """Whether nothing goes on in it, so that it can be let go and read anew later."""
-        return self.state.idle and self.journal.settled and self._runner.turn is None
+        return self._unoccupied and self.journal.settled and self._runner.turn is None
+
+    @property
+    def _unoccupied(self) -> bool:
+        """Whether a message that comes now starts its turn at once."""
+        return self.state.idle and self._runner.compaction is None
 
     async def send(
         self, content: tuple[UserBlock, ...], delivery: Delivery, traceparent: str | None
@@ -55,13 +70,13 @@ class SessionActor:
         """Accept a message; it is durable when this returns. Its turn needs nobody to wait."""
         if self.state.closed or self._closing is not None:
             return session_closed()
-        if delivery == "reject" and not self.state.idle:
+        if delivery == "reject" and not self._unoccupied:
             return turn_running()
         message = UserMessage(ids.message_id(), content, delivery)
         if traceparent:
             self._runner.remember_trace(message.message_id, traceparent)
         seq = self.state.last_seq + 1
-        if self.state.idle:
+        if self._unoccupied:
             turn_id, written = self._runner.start([(None, message)], message.message_id)
             await written
             return Accepted(message.message_id, seq, turn_id, queued=False)
@@ -71,6 +86,7 @@ class SessionActor:
         """End the running turn. Gives its id once it has ended; None if none was interrupted."""
         turn = self._runner.turn
         if turn is None:
+            await self._interrupt_compaction(keep_queue=keep_queue)
             return None
         turn.interrupt.set("client")
         if not keep_queue and self.state.waiting:
@@ -78,6 +94,22 @@ class SessionActor:
         await turn.ended.wait()
         self.journal.raise_if_broken()
         return turn.turn_id if turn.interrupted else None
+
+    async def compact(self) -> Compacted | Refused:
+        """Summarise what the model has been told, now. Goes on if nobody waits any more."""
+        if self.state.closed or self._closing is not None:
+            return session_closed()
+        if not self._unoccupied:
+            return not_idle()
+        compaction = self._runner.compact()
+        await compaction.ended.wait()
+        self.journal.raise_if_broken()
+        done = compaction.done
+        if done is None:
+            return nothing_to_compact()
+        if isinstance(done, ContextCompacted):
+            return Compacted(done.tokens_before, done.tokens_after)
+        return compaction_failed(done.error)
 
     async def close(self) -> None:
         """End the turn, then the session. Again, or at the same time: the same."""
@@ -108,20 +140,29 @@ class SessionActor:
     async def _enqueue(self, message: UserMessage, seq: int) -> Accepted:
         written = self.journal.append([(None, message)])
         turn = self._runner.turn
-        if turn is not None and message.delivery == "interrupt":
-            turn.interrupt.set("message")
+        running = turn or self._runner.compaction
+        if running is not None and message.delivery == "interrupt":
+            running.interrupt.set("message")
         await written
         steers = turn is not None and message.delivery == "steer"
         return Accepted(message.message_id, seq, turn.turn_id if turn and steers else None, True)
 
     async def _close(self) -> None:
         self._runner.hold = True
-        turn = self._runner.turn
-        if turn is not None:
-            turn.interrupt.set("close")
-            await turn.ended.wait()
+        running = self._runner.turn or self._runner.compaction
+        if running is not None:
+            running.interrupt.set("close")
+            await running.ended.wait()
         self.journal.raise_if_broken()
         await self.journal.append([*self._withdrawals("close"), (None, SessionClosed())])
+
+    async def _interrupt_compaction(self, *, keep_queue: bool) -> None:
+        compaction = self._runner.compaction
+        if compaction is not None:
+            compaction.interrupt.set("client")
+            if not keep_queue and self.state.waiting:
+                await self.journal.append(self._withdrawals("interrupt"))
+            await compaction.ended.wait()
 
     def _withdrawals(self, reason: str) -> list[Entry]:
         return [(None, MessageWithdrawn(each, reason)) for each in self.state.waiting]

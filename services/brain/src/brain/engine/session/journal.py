@@ -11,12 +11,19 @@ from collections.abc import Awaitable, Generator, Iterable
 from msgspec import UNSET
 
 from brain.engine.harness.protocol import Agent
-from brain.engine.log.protocol import Append, EventLog, LogUnavailable, StoredEvent
+from brain.engine.log.protocol import (
+    Append,
+    EventLog,
+    LogUnavailable,
+    ModelUsage,
+    StoredEvent,
+)
 from brain.engine.session.fanout import Emitted, Fanout, Position
 from brain.engine.session.state import SessionState
 from brain_core import events
 from brain_core.clock import Clock, rfc3339
 from brain_core.events import Event, EventData
+from brain_core.usage import Usage
 
 Entry = tuple[str | None, EventData]
 """An event's data, and the turn that it belongs to, if to any."""
@@ -46,6 +53,12 @@ class Journal:
         self._clock = clock
         self._unwritten = 0
 
+    @property
+    def _model(self) -> str:
+        created = self._state.created
+        assert created is not None, "a session's first event creates it"
+        return created.config.model
+
     def raise_if_broken(self) -> None:
         """Raises: LogUnavailable, if an append has failed."""
         if self.broken:
@@ -63,6 +76,7 @@ class Journal:
         has folded in is more than what the log holds, so the session must be read anew.
         """
         created_at = rfc3339(self._clock.now())
+        used: Usage | None = None
         stored: list[StoredEvent] = []
         emitted: list[Emitted] = []
         for turn_id, item in entries:
@@ -70,11 +84,12 @@ class Journal:
                 self._state.last_seq + 1, item.type, self._session_id, turn_id, created_at, item
             )
             self._state.apply(event)
+            used = _sum(used, events.used(item))
             self._agent.apply(event)
             body = events.encode(event)
             stored.append(StoredEvent(self._state.last_seq, item.type, body))
             emitted.append(Emitted(self._state.last_seq, item.type, body, self._state.idle))
-        return self._write(stored, emitted)
+        return self._write(stored, emitted, used)
 
     def publish(self, turn_id: str, data: EventData) -> None:
         """Show a live-only event to whoever watches now."""
@@ -85,7 +100,9 @@ class Journal:
         emitted = Emitted(0, data.type, events.encode(event), idle=False)
         self._fanout.publish(self._session_id, [emitted])
 
-    def _write(self, stored: list[StoredEvent], emitted: list[Emitted]) -> Awaitable[None]:
+    def _write(
+        self, stored: list[StoredEvent], emitted: list[Emitted], used: Usage | None
+    ) -> Awaitable[None]:
         state = self._state
         position = _position(state)
         written = asyncio.ensure_future(
@@ -98,6 +115,7 @@ class Journal:
                     open=not state.idle,
                     updated_at=state.updated_at,
                     usage=state.usage,
+                    used=None if used is None else ModelUsage(self._model, used),
                 )
             )
         )
@@ -129,6 +147,12 @@ class _Written(Awaitable[None]):
 
     def __await__(self) -> Generator[object, None, None]:
         return asyncio.shield(self._write).__await__()
+
+
+def _sum(left: Usage | None, right: Usage | None) -> Usage | None:
+    if left is None or right is None:
+        return right if left is None else left
+    return left + right
 
 
 def _position(state: SessionState) -> Position:

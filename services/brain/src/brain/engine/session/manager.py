@@ -9,8 +9,14 @@ from collections.abc import Sequence
 import structlog
 from msgspec import Raw
 
-from brain.engine.log.protocol import EventPage, LogUnavailable, SessionPage, SessionRecord
-from brain.engine.session.actor import Accepted, SessionActor
+from brain.engine.log.protocol import (
+    DailyUsage,
+    EventPage,
+    LogUnavailable,
+    SessionPage,
+    SessionRecord,
+)
+from brain.engine.session.actor import Accepted, Compacted, SessionActor
 from brain.engine.session.creation import Creation
 from brain.engine.session.fanout import Position
 from brain.engine.session.refused import Refused, no_session
@@ -84,6 +90,11 @@ class SessionManager:
         actor = await self._find(tenant_id, session_id)
         return actor if isinstance(actor, Refused) else await actor.interrupt(keep_queue=keep_queue)
 
+    async def compact(self, tenant_id: str, session_id: str) -> Compacted | Refused:
+        """Summarise what the session's model has been told."""
+        actor = await self._find(tenant_id, session_id)
+        return actor if isinstance(actor, Refused) else await actor.compact()
+
     async def close(self, tenant_id: str, session_id: str) -> SessionRecord | Refused:
         actor = await self._find(tenant_id, session_id)
         if isinstance(actor, Refused):
@@ -101,6 +112,12 @@ class SessionManager:
         self._actors.pop(session_id, None)
         self._parts.fanout.end(session_id, "deleted")
         return None
+
+    async def usage(
+        self, tenant_id: str, from_day: str | None, to_day: str | None
+    ) -> Sequence[DailyUsage]:
+        """What the tenant's model calls have used, by day and model, both days included."""
+        return await self._parts.log.usage(tenant_id, from_day, to_day)
 
     async def events(
         self, tenant_id: str, session_id: str, after: int, limit: int

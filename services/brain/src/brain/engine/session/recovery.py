@@ -16,7 +16,7 @@ def recover(turn: OpenTurn) -> tuple[EventData, ...]:
     """What to append before the turn goes on; ends with `TurnFailed` if it shall not."""
     results = unanswered(turn, outcome.engine_died())
     if turn.recoveries >= MAX_RECOVERIES:
-        return (*results, TurnFailed(_limit()))
+        return (*results, TurnFailed(_limit(), turn.usage))
     return (TurnRecovered(tuple(turn.open_calls), turn.recoveries + 1), *results)
 
 

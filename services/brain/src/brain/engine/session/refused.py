@@ -4,6 +4,8 @@ from typing import Literal
 
 from msgspec import Struct
 
+from brain_core.events import ErrorInfo
+
 
 class Violation(Struct, frozen=True):
     """One thing that is wrong with a request; `pointer` is a JSON pointer into its body."""
@@ -36,6 +38,25 @@ def turn_running() -> Refused:
     return Refused(
         "conflict", "turn_running", "A turn is running, and the message asked for `reject`."
     )
+
+
+def not_idle() -> Refused:
+    """A compaction needs the session for itself."""
+    return Refused(
+        "conflict", "turn_running", "A turn or a compaction is running; wait until it has ended."
+    )
+
+
+def nothing_to_compact() -> Refused:
+    """All of the conversation is recent."""
+    return Refused(
+        "conflict", "nothing_to_compact", "The conversation is too short to be compacted."
+    )
+
+
+def compaction_failed(error: ErrorInfo) -> Refused:
+    """No summary came about; the session is as it was."""
+    return Refused("conflict", "compaction_failed", error.message)
 
 
 def no_queued_message() -> Refused:

@@ -11,15 +11,16 @@ import structlog
 
 from brain.engine.harness.protocol import Agent
 from brain.engine.log.protocol import LogUnavailable, StaleOwner
-from brain.engine.model.protocol import Models
+from brain.engine.model.protocol import Model, Models
 from brain.engine.session.journal import Entry, Journal
 from brain.engine.session.recovery import recover, unanswered
 from brain.engine.session.state import SessionState
-from brain.engine.session.turn import RunningTurn
+from brain.engine.session.turn import RunningCompaction, RunningTurn
 from brain.engine.tool import outcome
 from brain.engine.tool.protocol import ToolCaller
 from brain_core import ids
 from brain_core.events import (
+    CompactionFailed,
     ErrorInfo,
     EventData,
     InterruptReason,
@@ -29,10 +30,14 @@ from brain_core.events import (
 )
 
 _log = structlog.get_logger(__name__)
+_INTERNAL_ERROR = ErrorInfo("internal_error", "Something went wrong inside Brain.")
 
 
 class TurnRunner:
-    """The turns of one session. While `hold` is set no further turn is started."""
+    """The turns of one session, and its compactions between them: one thing at a time.
+
+    While `hold` is set no further turn is started.
+    """
 
     def __init__(
         self,
@@ -45,6 +50,7 @@ class TurnRunner:
     ) -> None:
         self.hold = False
         self.turn: RunningTurn | None = None
+        self.compaction: RunningCompaction | None = None
         self._tenant_id, self._session_id = owner
         self._state = state
         self._agent = agent
@@ -85,6 +91,14 @@ class TurnRunner:
         if self.turn is not None:
             self.turn.interrupt.set(reason)
 
+    def compact(self) -> RunningCompaction:
+        """Begin a compaction. Messages that come meanwhile wait until it has ended."""
+        owner = (self._tenant_id, self._session_id, None)
+        compaction = RunningCompaction(owner, self._state, self._journal, self._model())
+        self.compaction = compaction
+        self._task = asyncio.create_task(self._run_compaction(compaction))
+        return compaction
+
     async def stop(self) -> None:
         """Let go of the running turn as it stands; it goes on from the log at the next start."""
         self.hold = True
@@ -93,18 +107,15 @@ class TurnRunner:
             await asyncio.wait([self._task])
 
     def _spawn(self, turn_id: str, message_ids: Sequence[str], written: Awaitable[None]) -> None:
-        created = self._state.created
-        assert created is not None, "a session's first event creates it"
         traces = [self._traces[each] for each in message_ids if each in self._traces]
         self._traces = {
             each: self._traces[each] for each in self._state.waiting.keys() & self._traces
         }
         self.turn = RunningTurn(
             (self._tenant_id, self._session_id, turn_id),
-            created,
             self._state,
             self._journal,
-            self._models.find(created.config.model),
+            self._model(),
             self._caller,
             traces[0] if traces else None,
         )
@@ -128,7 +139,27 @@ class TurnRunner:
         except Exception:  # noqa: BLE001 - a bug of ours ends the turn, not the session
             self._journal.raise_if_broken()
             _log.exception("turn_crashed", session_id=self._session_id, turn_id=turn.turn_id)
-            return (TurnFailed(ErrorInfo("internal_error", "Something went wrong inside Brain.")),)
+            return (TurnFailed(_INTERNAL_ERROR, turn.spent().turn),)
+
+    async def _run_compaction(self, compaction: RunningCompaction) -> None:
+        try:
+            compaction.done = await self._agent.compact(compaction)
+        except (LogUnavailable, StaleOwner) as error:
+            _log.error("compaction_lost_its_log", session_id=self._session_id, error=str(error))
+        except Exception:  # noqa: BLE001 - a bug of ours ends the compaction, not the session
+            _log.exception("compaction_crashed", session_id=self._session_id)
+            compaction.done = CompactionFailed(_INTERNAL_ERROR)
+        finally:
+            self.compaction, self._task = None, None
+            compaction.ended.set()
+        if not self.hold and not self._journal.broken:
+            message_id = self._next_message()
+            if message_id is not None:
+                self.start([], message_id)
+
+    def _model(self) -> Model | None:
+        created = self._state.created
+        return None if created is None else self._models.find(created.config.model)
 
     def _end(self, turn: RunningTurn, ending: Sequence[EventData]) -> Awaitable[None]:
         open_turn = self._state.turn

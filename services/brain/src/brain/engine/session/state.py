@@ -4,7 +4,6 @@ from msgspec import Struct
 
 from brain_core.content import UserBlock
 from brain_core.events import (
-    AssistantMessage,
     Event,
     MessagesDelivered,
     MessageWithdrawn,
@@ -18,6 +17,7 @@ from brain_core.events import (
     TurnRecovered,
     TurnStarted,
     UserMessage,
+    used,
 )
 from brain_core.session import Delivery, Status
 from brain_core.usage import Usage
@@ -34,12 +34,16 @@ class WaitingMessage(Struct, frozen=True):
 
 
 class OpenTurn(Struct):
-    """A turn that has started and not ended. `open_calls` maps ids of calls to tool names."""
+    """A turn that has started and not ended. `open_calls` maps ids of calls to tool names.
+
+    `usage` is the sum over its model calls.
+    """
 
     turn_id: str
     message_ids: tuple[str, ...]
     open_calls: dict[str, str]
     recoveries: int = 0
+    usage: Usage = Usage()
 
 
 class SessionState:
@@ -69,6 +73,7 @@ class SessionState:
         assert isinstance(event.seq, int)
         self.last_seq = event.seq
         self.updated_at = event.created_at
+        self._count(used(event.data))
         match event.data:
             case UserMessage() as message:
                 self.waiting[message.message_id] = WaitingMessage(
@@ -97,8 +102,6 @@ class SessionState:
                 self.turn = OpenTurn(event.turn_id or "", message_ids, {})
             case TurnCompleted() | TurnFailed() | TurnInterrupted():
                 self.turn = None
-            case AssistantMessage(usage=usage):
-                self.usage += usage
             case ToolCalled(call_id=call_id, name=name) if turn:
                 turn.open_calls[call_id] = name
             case ToolResulted(call_id=call_id) if turn:
@@ -107,6 +110,12 @@ class SessionState:
                 turn.recoveries = attempt
             case _:
                 pass
+
+    def _count(self, usage: Usage | None) -> None:
+        if usage is not None:
+            self.usage += usage
+            if self.turn is not None:
+                self.turn.usage += usage
 
     def _delivered(self, message_ids: tuple[str, ...]) -> None:
         for message_id in message_ids:

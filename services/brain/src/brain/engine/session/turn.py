@@ -1,47 +1,64 @@
-"""A running turn, as the harness sees it. Above: `actor`. Below: `journal`."""
+"""What runs in a session, as the harness sees it. Above: `runner`, `actor`. Below: `journal`."""
 
 import asyncio
 
 from brain.engine.harness.interrupt import Interrupt
+from brain.engine.harness.protocol import Spent
 from brain.engine.model.protocol import Model
 from brain.engine.model.unavailable import UnavailableModel
 from brain.engine.session.journal import Journal
 from brain.engine.session.state import SessionState
 from brain.engine.tool.protocol import ToolCaller
-from brain_core.events import EventData, SessionCreated
+from brain_core.events import CompactionFailed, ContextCompacted, EventData
+from brain_core.usage import Usage
 
 
-class RunningTurn:
-    """Implements the harness's `TurnPort`.
+class _Running:
+    """Implements the harness's `SessionPort`. `ended` is set once what ended it is durable."""
 
-    `ended` is set once what ended the turn is durable; `interrupted` says whether that was an
-    interrupt.
-    """
+    def __init__(
+        self,
+        ids: tuple[str, str, str | None],
+        state: SessionState,
+        journal: Journal,
+        model: Model | None,
+    ) -> None:
+        created = state.created
+        assert created is not None, "a session's first event creates it"
+        self.tenant_id, self.session_id, self._turn_id = ids
+        self.config = created.config
+        self.tools = created.tools
+        self.model = model or UnavailableModel()
+        self.interrupt = Interrupt()
+        self.ended = asyncio.Event()
+        self._state = state
+        self._journal = journal
+
+    async def append(self, *data: EventData) -> None:
+        await self._journal.append([(self._turn_id, each) for each in data])
+
+    def spent(self) -> Spent:
+        turn = self._state.turn
+        return Spent(Usage() if turn is None else turn.usage, self._state.usage)
+
+
+class RunningTurn(_Running):
+    """Implements the harness's `TurnPort`. `interrupted` says whether that was how it ended."""
 
     def __init__(
         self,
         ids: tuple[str, str, str],
-        created: SessionCreated,
         state: SessionState,
         journal: Journal,
         model: Model | None,
         caller: ToolCaller,
         traceparent: str | None,
     ) -> None:
-        self.tenant_id, self.session_id, self.turn_id = ids
-        self.config = created.config
-        self.tools = created.tools
+        super().__init__(ids, state, journal, model)
+        self.turn_id = ids[2]
         self.traceparent = traceparent
-        self.model = model or UnavailableModel()
         self.caller = caller
-        self.interrupt = Interrupt()
-        self.ended = asyncio.Event()
         self.interrupted = False
-        self._state = state
-        self._journal = journal
-
-    async def append(self, *data: EventData) -> None:
-        await self._journal.append([(self.turn_id, each) for each in data])
 
     def publish(self, data: EventData) -> None:
         self._journal.publish(self.turn_id, data)
@@ -52,3 +69,9 @@ class RunningTurn:
             for message in self._state.waiting.values()
             if message.delivery == "steer"
         )
+
+
+class RunningCompaction(_Running):
+    """A compaction that somebody asked for, while no turn runs. `done` is what came of it."""
+
+    done: ContextCompacted | CompactionFailed | None = None

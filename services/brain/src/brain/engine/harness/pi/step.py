@@ -1,19 +1,20 @@
-"""One model call: its stream to live deltas, its end to a message. Above: `loop`."""
+"""One step's model call: its stream to live deltas, its end to a message. Above: `loop`.
 
-from contextlib import aclosing
+Below: `model_call`.
+"""
 
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
 from brain.engine.harness.pi.context import Context
-from brain.engine.harness.protocol import TurnPort
+from brain.engine.harness.pi.model_call import call_model, model_name
+from brain.engine.harness.protocol import KnownModels, TurnPort
 from brain.engine.model.protocol import (
     Answer,
     Delta,
     Failure,
     ModelRequest,
     RequestedCall,
-    split_model_id,
 )
 from brain_core import ids
 from brain_core.content import AssistantBlock, TextBlock, ThinkingBlock, ToolCallBlock
@@ -37,28 +38,21 @@ class Step(Struct, frozen=True):
     failure: Failure | None = None
 
 
-async def run_step(turn: TurnPort, context: Context) -> Step:
+async def run_step(turn: TurnPort, context: Context, known: KnownModels) -> Step:
     """Call the model once. An interrupt ends the call and keeps what was said so far."""
     answering = _Answering(turn)
-    ended: Answer | Failure | None = None
-    with turn.interrupt.scope():
-        async with aclosing(turn.model.stream(_request(turn, context))) as stream:
-            async for item in stream:
-                if isinstance(item, Delta):
-                    answering.add(item)
-                else:
-                    ended = item
-    if isinstance(ended, Answer):
-        return answering.finished(ended)
-    if isinstance(ended, Failure):
-        return Step(answering.broken_off("error", ended.usage), failure=ended)
-    return Step(answering.broken_off("interrupted", Usage()))
+    called = await call_model(turn, known, _request(turn, context), answering.add)
+    if isinstance(called.ended, Answer):
+        return answering.finished(called.ended, called.usage)
+    if isinstance(called.ended, Failure):
+        return Step(answering.broken_off("error", called.usage), failure=called.ended)
+    return Step(answering.broken_off("interrupted", called.usage))
 
 
 def _request(turn: TurnPort, context: Context) -> ModelRequest:
     config = turn.config
     return ModelRequest(
-        model=split_model_id(config.model)[1],
+        model=model_name(config.model),
         turns=context.turns(),
         tools=turn.tools,
         system_prompt=config.system_prompt,
@@ -88,7 +82,7 @@ class _Answering:
             call_id = self._call_id(delta.index)
         self._turn.publish(MessageDelta(self._message_id, delta.kind, delta.text, call_id))
 
-    def finished(self, answer: Answer) -> Step:
+    def finished(self, answer: Answer, usage: Usage) -> Step:
         """The whole answer. The calls keep the ids under which their pieces were shown."""
         blocks: list[AssistantBlock] = []
         calls: list[WantedCall] = []
@@ -99,7 +93,7 @@ class _Answering:
                 blocks.append(ToolCallBlock(call.call_id, call.name, json_or_text(call.arguments)))
             else:
                 blocks.append(block)
-        message = self._message(tuple(blocks), answer.stop_reason, answer.usage)
+        message = self._message(tuple(blocks), answer.stop_reason, usage)
         return Step(message, tuple(calls))
 
     def broken_off(self, stop_reason: StopReason, usage: Usage) -> AssistantMessage:
