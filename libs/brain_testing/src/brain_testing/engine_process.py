@@ -47,6 +47,15 @@ class EngineProcess:
         finally:
             resource.prlimit(self._process.pid, limit, before)
 
+    def terminate(self) -> None:
+        """Tell it to stop, as an operator's tools do."""
+        self._process.terminate()
+
+    async def ended(self) -> int:
+        """Wait until it has ended by itself; gives its exit code."""
+        async with asyncio.timeout(20):
+            return await self._process.wait()
+
     async def kill(self) -> None:
         """Kill it as `kill -9` does; it gets to do nothing about it."""
         if self._process.returncode is None:

@@ -98,6 +98,7 @@ class RunningBrain:
                 for index, tenant in enumerate(self.setup.tenants)
             ],
             "tools": list(self.setup.tools),
+            "shutdown_grace_seconds": 0,
             **self.setup.extra,
         }
 

@@ -29,7 +29,7 @@ from brain.engine.model.protocol import Model
 from brain.engine.model.providers import build_models
 from brain.engine.model.proxying import Proxy
 from brain.engine.model.registry import ModelRegistry
-from brain.engine.server import Engine, EngineAddress
+from brain.engine.server import Engine, EngineAddress, Times
 from brain.engine.servicer import SessionServicer
 from brain.engine.session.creation import Creation
 from brain.engine.session.fanout import Fanout
@@ -173,7 +173,8 @@ def _engine(
     address = EngineAddress(config.host.engine.listen, config.engine_key)
     _make_room_for_socket(address.target)
     try:
-        return Engine(address, servicer, manager, tuning.rest_after_seconds)
+        times = Times(tuning.rest_after_seconds, config.host.shutdown_grace_seconds)
+        return Engine(address, servicer, manager, times)
     except RuntimeError as error:
         raise StartError(f"The engine can't listen on {address.target}: {error}") from error
 

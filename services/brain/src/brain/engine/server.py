@@ -32,6 +32,8 @@ _OPTIONS = (
 )
 _MEND_SECONDS = 2.0
 """How soon the engine sees by itself that its log has failed, or is there again."""
+_LAST_ANSWERS_SECONDS = 5.0
+"""How long calls that came before the engine was told to stop may take to be answered."""
 _Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any] | None"
 
 
@@ -59,6 +61,14 @@ class EngineAddress(Struct, frozen=True):
     key: str | None
 
 
+class Times(Struct, frozen=True):
+    """Seconds: after which a session rests in which nothing happens, and how long tool calls that
+    are in flight may go on when the engine stops."""
+
+    rest_after: float
+    shutdown_grace: float
+
+
 class Engine:
     """A running engine."""
 
@@ -67,10 +77,11 @@ class Engine:
         address: EngineAddress,
         servicer: SessionServicer,
         manager: SessionManager,
-        rest_after_seconds: float,
+        times: Times,
     ) -> None:
+        self._servicer = servicer
         self._manager = manager
-        self._rest_after = rest_after_seconds
+        self._times = times
         guards: list[grpc.aio.ServerInterceptor] = [ErrorTranslation()]
         if address.key:
             guards.insert(0, _KeyCheck(address.key))
@@ -91,22 +102,26 @@ class Engine:
         self._housekeeping = asyncio.create_task(self._keep_house())
 
     async def stop(self) -> None:
-        """Take no new calls, end the streams, let go of the sessions as they stand."""
+        """Take no new calls, let tool calls end, then let go of the sessions as they stand."""
         await self._health.enter_graceful_shutdown()
         if self._housekeeping is not None:
             self._housekeeping.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await self._housekeeping
-        await self._server.stop(grace=None)
+        grace = self._times.shutdown_grace
+        stopping = asyncio.create_task(self._server.stop(grace + _LAST_ANSWERS_SECONDS))
+        await self._manager.settle(grace)
         await self._manager.stop()
+        self._servicer.end_watches()
+        await stopping
 
     async def _keep_house(self) -> None:
         rested = asyncio.get_running_loop().time()
         while True:
-            await asyncio.sleep(min(_MEND_SECONDS, self._rest_after))
+            await asyncio.sleep(min(_MEND_SECONDS, self._times.rest_after))
             await self._tell_health()
             await self._manager.mend()
-            if asyncio.get_running_loop().time() - rested >= self._rest_after:
+            if asyncio.get_running_loop().time() - rested >= self._times.rest_after:
                 self._manager.let_rest()
                 rested = asyncio.get_running_loop().time()
 

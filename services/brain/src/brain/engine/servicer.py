@@ -43,6 +43,7 @@ class SessionServicer(SessionServiceServicer):
         self._catalog = catalog
         self._inspections = inspections
         self._harnesses, self._models = offered
+        self._watching: set[WatchStream] = set()
 
     async def GetCatalog(
         self, request: pb.GetCatalogRequest, context: _Context
@@ -196,13 +197,20 @@ class SessionServicer(SessionServiceServicer):
         self, request_iterator: AsyncIterator[pb.WatchEventsRequest], context: _Context
     ) -> AsyncIterator[pb.WatchEventsResponse]:
         stream = WatchStream(self._fanout)
+        self._watching.add(stream)
         reading = asyncio.create_task(self._read_watches(request_iterator, stream))
         try:
             async for batch in stream.batches():
                 yield batch
         finally:
+            self._watching.discard(stream)
             reading.cancel()
             stream.close()
+
+    def end_watches(self) -> None:
+        """End every watch stream once what was gathered is sent; readers come again elsewhere."""
+        for stream in self._watching:
+            stream.finish()
 
     async def _read_watches(
         self, requests: AsyncIterator[pb.WatchEventsRequest], stream: WatchStream

@@ -133,6 +133,10 @@ class SessionActor:
         """Go on with what the log says is open."""
         self._runner.resume()
 
+    async def settle(self) -> None:
+        """Start nothing more, and wait until no call of a tool is in flight."""
+        await self._runner.settle()
+
     async def stop(self) -> None:
         """Let go of it as it stands; it goes on from the log at the next start."""
         await self._runner.stop()

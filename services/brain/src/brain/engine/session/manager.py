@@ -37,6 +37,7 @@ class SessionManager:
         self._actors: dict[str, SessionActor] = {}
         self._waking: dict[str, asyncio.Task[SessionActor | None]] = {}
         self._used: set[str] = set()
+        self._stopping = False
 
     async def create(
         self, tenant_id: str, harness: str, config: SessionConfig, metadata: Raw
@@ -163,8 +164,18 @@ class SessionManager:
                 del self._actors[session_id]
         self._used.clear()
 
+    async def settle(self, seconds: float) -> None:
+        """Begin nothing more; calls of tools that are in flight have so long to end."""
+        self._stopping = True
+        settling = [asyncio.create_task(actor.settle()) for actor in self._actors.values()]
+        if settling:
+            _, late = await asyncio.wait(settling, timeout=seconds)
+            for each in late:
+                each.cancel()
+
     async def stop(self) -> None:
         """Let go of everything as it stands."""
+        self._stopping = True
         await asyncio.gather(*(actor.stop() for actor in self._actors.values()))
         self._actors.clear()
 
@@ -200,6 +211,8 @@ class SessionManager:
         return await asyncio.shield(task)
 
     async def _wake_alone(self, session_id: str) -> SessionActor | None:
+        if self._stopping:
+            raise LogUnavailable("The engine is stopping.")
         known = self._actors.get(session_id)
         if known is not None:
             if not known.journal.broken:

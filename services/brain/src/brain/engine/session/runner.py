@@ -99,6 +99,13 @@ class TurnRunner:
         self._task = asyncio.create_task(self._run_compaction(compaction))
         return compaction
 
+    async def settle(self) -> None:
+        """Start nothing more; gives control back once no call of a tool is in flight."""
+        self.hold = True
+        if self.turn is not None:
+            self.turn.settle()
+            await self.turn.settled.wait()
+
     async def stop(self) -> None:
         """Let go of the running turn as it stands; it goes on from the log at the next start."""
         self.hold = True
@@ -130,6 +137,7 @@ class TurnRunner:
         except (LogUnavailable, StaleOwner) as error:
             _log.error("turn_lost_its_log", session_id=self._session_id, error=str(error))
         finally:
+            turn.settled.set()
             turn.ended.set()
 
     async def _drive(self, turn: RunningTurn) -> tuple[EventData, ...]:

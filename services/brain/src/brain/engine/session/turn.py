@@ -59,6 +59,28 @@ class RunningTurn(_Running):
         self.traceparent = traceparent
         self.caller = caller
         self.interrupted = False
+        self.settled = asyncio.Event()
+        self._settling = False
+
+    async def append(self, *data: EventData) -> None:
+        await super().append(*data)
+        if self._settling and not self._calls_in_flight and self.interrupt.reason is None:
+            self.settled.set()
+            await asyncio.get_running_loop().create_future()  # until whoever wants it cancels it
+
+    def settle(self) -> None:
+        """Let the calls that are in flight end, and then go no further.
+
+        `settled` is set once none is in flight, or the turn has ended.
+        """
+        self._settling = True
+        if not self._calls_in_flight:
+            self.settled.set()
+
+    @property
+    def _calls_in_flight(self) -> bool:
+        turn = self._state.turn
+        return turn is not None and bool(turn.open_calls)
 
     def publish(self, data: EventData) -> None:
         self._journal.publish(self.turn_id, data)
