@@ -41,6 +41,14 @@ run: .venv/run.ready ## Start Brain on this machine, with keys and a config made
 test: .venv/dev.ready ## Run the tests (ARGS="tests/unit -k name" runs some of them)
 	@$(BIN)/pytest --numprocesses=auto --dist=loadgroup $(ARGS)
 
+# SECONDS=600 is how long, SEED=7 makes the same choices again.
+SECONDS ?= 60
+SEED ?=
+
+.PHONY: chaos
+chaos: .venv/dev.ready ## Kill processes at random for SECONDS, then check that no promise was broken
+	@$(BIN)/python -m brain_testing.chaos --seconds $(SECONDS) $(if $(SEED),--seed $(SEED)) $(ARGS)
+
 .PHONY: lint
 lint: lint-format lint-code lint-types lint-layers lint-size lint-imports lint-lock lint-leaks lint-stubs lint-proto ## Run every check but the tests
 

@@ -7,7 +7,7 @@ import asyncio
 import os
 import signal
 import socket
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
@@ -52,7 +52,8 @@ class StartError(Exception):
 class Tuning(Struct, frozen=True):
     """What tests change and operators don't. `models` are further providers by their names.
 
-    `known` is what is known of models in place of the price table.
+    `known` is what is known of models in place of the price table. `around_log` puts something
+    between the engine and its log.
     """
 
     clock: Clock = SystemClock()
@@ -60,6 +61,7 @@ class Tuning(Struct, frozen=True):
     rest_after_seconds: float = 30.0
     models: Mapping[str, Model] = {}
     known: KnownModels | None = None
+    around_log: Callable[[EventLog], EventLog] | None = None
 
 
 _UNTUNED = Tuning()
@@ -87,6 +89,8 @@ async def running_engine(
     async with AsyncExitStack() as stack:
         log = await _open_log(config)
         stack.push_async_callback(log.close)
+        if tuning.around_log is not None:
+            log = tuning.around_log(log)
         catalog = _catalog(config)
         inspections = Inspections()
         caller = _tool_caller(config, catalog, inspections, env, tuning)
