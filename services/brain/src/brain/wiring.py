@@ -23,13 +23,14 @@ from brain.edge.server import EdgeServer
 from brain.edge.settings import EdgeSettings
 from brain.engine.harness.protocol import KnownModels
 from brain.engine.harness.registry import harnesses
+from brain.engine.housekeeping import Times
 from brain.engine.log.protocol import EventLog
 from brain.engine.log.sqlite import LogCannotOpen, open_sqlite
 from brain.engine.model.protocol import Model
 from brain.engine.model.providers import build_models
 from brain.engine.model.proxying import Proxy
 from brain.engine.model.registry import ModelRegistry
-from brain.engine.server import Engine, EngineAddress, Times
+from brain.engine.server import Engine, EngineAddress
 from brain.engine.servicer import SessionServicer
 from brain.engine.session.creation import Creation
 from brain.engine.session.fanout import Fanout
@@ -177,8 +178,9 @@ def _engine(
     address = EngineAddress(config.host.engine.listen, config.engine_key)
     _make_room_for_socket(address.target)
     try:
-        times = Times(tuning.rest_after_seconds, config.host.shutdown_grace_seconds)
-        return Engine(address, servicer, manager, times)
+        host = config.host
+        times = Times(tuning.rest_after_seconds, host.shutdown_grace_seconds, host.retention_days)
+        return Engine(address, servicer, manager, times, parts.clock)
     except RuntimeError as error:
         raise StartError(f"The engine can't listen on {address.target}: {error}") from error
 

@@ -156,4 +156,5 @@ class HostConfig(BaseModel):
     tools: list[ToolBinding] = []
     shutdown_grace_seconds: Annotated[float, Field(ge=0, le=3600)] = 20
     idle_timeout_seconds: Annotated[float, Field(gt=0, le=3600)] = 120
+    retention_days: Annotated[int, Field(ge=1, le=36_500)] | None = None
     metrics_listen: Annotated[str, AfterValidator(_listen)] | None = None

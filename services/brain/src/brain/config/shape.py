@@ -82,6 +82,7 @@ def _range(detail: ErrorDetails) -> str:
         "timeout_seconds": "an integer from 1 to 86400",
         "max_output_bytes": "an integer from 1 to 2097152",
         "shutdown_grace_seconds": "from 0 to 3600",
+        "retention_days": "an integer from 1 to 36500",
         "idle_timeout_seconds": "more than 0 and at most 3600",
     }
     return f"must be {limits[field]}, not {detail['input']}."

@@ -16,9 +16,11 @@ from grpc_health.v1.health import SERVICE_NAME as HEALTH
 from grpc_reflection.v1alpha import reflection
 from msgspec import Struct
 
+from brain.engine.housekeeping import Housekeeping, Times
 from brain.engine.servicer import SessionServicer
 from brain.engine.session.manager import SessionManager
 from brain.engine.status import ErrorTranslation
+from brain_core.clock import Clock
 from brainapi.session.v1 import session_service_pb2
 from brainapi.session.v1.session_service_pb2_grpc import add_SessionServiceServicer_to_server
 
@@ -30,8 +32,6 @@ _OPTIONS = (
     ("grpc.max_send_message_length", _MAX_MESSAGE),
     ("grpc.so_reuseport", 0),
 )
-_MEND_SECONDS = 2.0
-"""How soon the engine sees by itself that its log has failed, or is there again."""
 _LAST_ANSWERS_SECONDS = 5.0
 """How long calls that came before the engine was told to stop may take to be answered."""
 _Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any] | None"
@@ -61,14 +61,6 @@ class EngineAddress(Struct, frozen=True):
     key: str | None
 
 
-class Times(Struct, frozen=True):
-    """Seconds: after which a session rests in which nothing happens, and how long tool calls that
-    are in flight may go on when the engine stops."""
-
-    rest_after: float
-    shutdown_grace: float
-
-
 class Engine:
     """A running engine."""
 
@@ -78,6 +70,7 @@ class Engine:
         servicer: SessionServicer,
         manager: SessionManager,
         times: Times,
+        clock: Clock,
     ) -> None:
         self._servicer = servicer
         self._manager = manager
@@ -92,6 +85,7 @@ class Engine:
         names = (_SERVICE, HEALTH, reflection.SERVICE_NAME)
         reflection.enable_server_reflection(names, self._server)
         self.port = self._server.add_insecure_port(address.target)
+        self._house = Housekeeping(manager, times, clock, self._tell_health)
         self._housekeeping: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
@@ -99,7 +93,7 @@ class Engine:
         await self._manager.recover()
         await self._server.start()
         await self._tell_health()
-        self._housekeeping = asyncio.create_task(self._keep_house())
+        self._housekeeping = asyncio.create_task(self._house.run())
 
     async def stop(self) -> None:
         """Take no new calls, let tool calls end, then let go of the sessions as they stand."""
@@ -114,16 +108,6 @@ class Engine:
         await self._manager.stop()
         self._servicer.end_watches()
         await stopping
-
-    async def _keep_house(self) -> None:
-        rested = asyncio.get_running_loop().time()
-        while True:
-            await asyncio.sleep(min(_MEND_SECONDS, self._times.rest_after))
-            await self._tell_health()
-            await self._manager.mend()
-            if asyncio.get_running_loop().time() - rested >= self._times.rest_after:
-                self._manager.let_rest()
-                rested = asyncio.get_running_loop().time()
 
     async def _tell_health(self) -> None:
         """Serving is what can take a message, and a message must be written."""

@@ -141,6 +141,10 @@ class EventLog(Protocol):
         """Ids of the sessions with work in them."""
         ...
 
+    async def closed_before(self, moment: str, limit: int) -> Sequence[str]:
+        """Ids of closed sessions in which nothing has happened since, oldest first."""
+        ...
+
     async def usage(
         self, tenant_id: str, from_day: str | None, to_day: str | None
     ) -> Sequence[DailyUsage]:

@@ -132,6 +132,11 @@ LIMIT :limit;
 -- Finds the sessions with work in them, oldest first.
 SELECT id FROM sessions WHERE open ORDER BY id;
 
+-- name: closed_before
+-- Finds closed sessions that have not changed since a moment, oldest first. It looks at every
+-- session, once an hour, on a connection that nobody waits for.
+SELECT id FROM sessions WHERE status = 'closed' AND updated_at < ? ORDER BY id LIMIT ?;
+
 -- name: look
 -- Reads next to nothing.
 SELECT beats FROM pulse;

@@ -79,6 +79,9 @@ class SqliteLog:
     async def open_sessions(self) -> Sequence[str]:
         return await self._readers.run(reads.open_sessions)
 
+    async def closed_before(self, moment: str, limit: int) -> Sequence[str]:
+        return await self._readers.run(reads.closed_before(moment, limit))
+
     async def usage(
         self, tenant_id: str, from_day: str | None, to_day: str | None
     ) -> Sequence[DailyUsage]:

@@ -81,6 +81,15 @@ def open_sessions(connection: sqlite3.Connection) -> list[str]:
     return [row[0] for row in connection.execute(_Q["open_sessions"])]
 
 
+def closed_before(moment: str, limit: int) -> Read[list[str]]:
+    """Ids of closed sessions that have not changed since."""
+
+    def read(connection: sqlite3.Connection) -> list[str]:
+        return [row[0] for row in connection.execute(_Q["closed_before"], (moment, limit))]
+
+    return read
+
+
 def look(connection: sqlite3.Connection) -> None:
     """Read next to nothing."""
     connection.execute(_Q["look"]).fetchone()

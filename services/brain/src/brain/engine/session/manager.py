@@ -26,6 +26,7 @@ from brain_core.content import UserBlock
 from brain_core.session import Delivery, SessionConfig, Status
 
 _log = structlog.get_logger(__name__)
+_ERASED_AT_ONCE = 100
 
 
 class SessionManager:
@@ -141,6 +142,19 @@ class SessionManager:
         for session_id in open_sessions:
             await self._wake_or_log(session_id)
         return len(open_sessions)
+
+    async def erase_closed_before(self, moment: str) -> int:
+        """Erase closed sessions in which nothing has happened since; gives their number."""
+        erased = 0
+        while found := await self._parts.log.closed_before(moment, _ERASED_AT_ONCE):
+            for session_id in found:
+                epoch = await self._parts.log.claim(session_id)
+                if epoch is not None:
+                    await self._parts.log.delete(session_id, epoch)
+                self._actors.pop(session_id, None)
+                self._parts.fanout.end(session_id, "deleted")
+            erased += len(found)
+        return erased
 
     async def log_is_usable(self) -> bool:
         """Whether the log can be read and written now."""
