@@ -6,9 +6,20 @@ Exit codes: 0 done, 1 it can't be done, 2 the arguments make no sense, 130 stopp
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from importlib import import_module
 
 from brain.cli.arguments import parser
+
+_COMMANDS = {
+    "up": ("brain.cli.up", "up"),
+    "chat": ("brain.cli.chat", "chat"),
+    "sessions": ("brain.cli.reading", "sessions"),
+    "events": ("brain.cli.reading", "events"),
+    "doctor": ("brain.cli.doctor", "doctor"),
+    "backup": ("brain.cli.store", "backup"),
+    "restore": ("brain.cli.store", "restoring"),
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -44,23 +55,9 @@ def _run(arguments: Sequence[str] | None) -> int:
 
 def _command(given: argparse.Namespace) -> int:
     # Each command imports what it needs: `brain chat` must not wait for a server's imports.
-    match given.command:
-        case "up":
-            from brain.cli.up import up  # noqa: PLC0415
-
-            return up(given)
-        case "chat":
-            from brain.cli.chat import chat  # noqa: PLC0415
-
-            return chat(given)
-        case "sessions":
-            from brain.cli.reading import sessions  # noqa: PLC0415
-
-            return sessions(given)
-        case _:
-            from brain.cli.reading import events  # noqa: PLC0415
-
-            return events(given)
+    module, function = _COMMANDS[given.command]
+    run: Callable[[argparse.Namespace], int] = getattr(import_module(module), function)
+    return run(given)
 
 
 def _print_anything() -> None:

@@ -42,6 +42,20 @@ examples:
   brain events SESSION --after 12 --follow  and what happens from now on, until Ctrl-C
   brain events SESSION --json               one JSON object a line
 """
+_DOCTOR = """\
+examples:
+  brain doctor                              of what `brain up` made in .brain
+  brain doctor --config brain.json --json   one JSON object a line
+"""
+_BACKUP = """\
+examples:
+  brain backup monday.db                    of what `brain up` made in .brain
+  brain backup --config brain.json /backups/monday.db
+"""
+_RESTORE = """\
+examples:
+  brain restore monday.db --replace
+"""
 
 
 def parser() -> argparse.ArgumentParser:
@@ -58,6 +72,9 @@ def parser() -> argparse.ArgumentParser:
     _add_chat(commands.add_parser("chat", help="talk to an agent in the terminal"))
     _add_sessions(commands.add_parser("sessions", help="list sessions, newest first"))
     _add_events(commands.add_parser("events", help="read what happened in a session"))
+    _add_doctor(commands.add_parser("doctor", help="say what is wrong, and what to do"))
+    _add_backup(commands.add_parser("backup", help="copy the log, while it is in use"))
+    _add_restore(commands.add_parser("restore", help="put a copy of the log in its place"))
     return root
 
 
@@ -91,6 +108,38 @@ def _add_events(events: argparse.ArgumentParser) -> None:
     events.add_argument("--after", type=_count, default=0, metavar="SEQ", help="only later ones")
     events.add_argument("--follow", action="store_true", help="go on with what happens")
     events.add_argument("--json", action="store_true", help="one JSON object a line")
+
+
+def _add_doctor(doctor: argparse.ArgumentParser) -> None:
+    doctor.description = "Look at the config, the log, the processes and the tool services."
+    _add_config(_formatted(doctor, _DOCTOR))
+    doctor.add_argument("--json", action="store_true", help="one JSON object a line")
+
+
+def _add_backup(backup: argparse.ArgumentParser) -> None:
+    backup.description = "Copy the SQLite log as it is now; whoever uses it goes on."
+    _add_config(_formatted(backup, _BACKUP))
+    backup.add_argument("file", type=Path, metavar="FILE", help="where to; it mustn't be there")
+
+
+def _add_restore(restore: argparse.ArgumentParser) -> None:
+    restore.description = "Put a copy in the SQLite log's place. Brain must be stopped."
+    _add_config(_formatted(restore, _RESTORE))
+    restore.add_argument("file", type=Path, metavar="FILE", help="a copy by `brain backup`")
+    restore.add_argument(
+        "--replace", action="store_true", help="move what is there aside, instead of refusing"
+    )
+
+
+def _add_config(parser: argparse.ArgumentParser) -> None:
+    _add_home(parser, "what `brain up` made")
+    parser.add_argument(
+        "--config",
+        type=Path,
+        metavar="FILE",
+        dest="host_config",  # not the root's own
+        help="the host config, if not that",
+    )
 
 
 def _add_access(parser: argparse.ArgumentParser) -> None:

@@ -44,11 +44,11 @@ def open_database(path: Path, readers: int) -> Database:
     path = path.resolve()  # one database, one lock, whatever links lead to it
     with ExitStack() as resources:
         try:
-            resources.callback(os.close, _lock(path))
+            resources.callback(os.close, lock_database(path))
             writer = _connect_writer(path, resources)
             connections = [_connect_reader(path, resources) for _ in range(readers)]
         except sqlite3.Error as error:
-            raise LogCannotOpen(_explain(path, error)) from error
+            raise LogCannotOpen(explain(path, error)) from error
         except OSError as error:
             raise LogCannotOpen(
                 f"The log can't be kept in {path}: {error.strerror}. Let Brain write there,"
@@ -57,8 +57,11 @@ def open_database(path: Path, readers: int) -> Database:
         return Database(writer, connections, resources.pop_all())
 
 
-def _lock(path: Path) -> int:
-    """Become the only engine on this database. Gives the lock's file descriptor."""
+def lock_database(path: Path) -> int:
+    """Become the only one to use this database, until the descriptor that it gives is closed.
+
+    Raises: LogCannotOpen, if another does; OSError.
+    """
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     descriptor = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
@@ -104,13 +107,14 @@ def _connect(path: Path, mode: str, resources: ExitStack) -> sqlite3.Connection:
     return connection
 
 
-def _explain(path: Path, error: sqlite3.Error) -> str:
+def explain(path: Path, error: sqlite3.Error) -> str:
+    """What SQLite's error means, and what to do."""
     match error.sqlite_errorcode & 0xFF:
         case sqlite3.SQLITE_NOTADB:
             return f"{path} isn't a database. Choose another `store`, or move that file away."
         case sqlite3.SQLITE_CORRUPT:
             return (
-                f"{path} is damaged: {error}. Put back a copy of it, or move it and its"
+                f"{path} is damaged: {error}. Put back a copy of it (`brain restore`), or move it and its"
                 " -wal and -shm files away, to begin anew."
             )
         case _:

@@ -42,19 +42,28 @@ def migrate(connection: sqlite3.Connection, path: Path) -> None:
     connection.execute("BEGIN IMMEDIATE")
     connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     connection.execute(_CREATE_MIGRATIONS)
-    done = dict(connection.execute("SELECT number, checksum FROM migrations").fetchall())
-    known = list(migrations())
-    if done.keys() - {migration.number for migration in known}:
-        raise LogCannotOpen(f"{path} was written by a newer Brain. Run that one, or a newer one.")
-    for migration in known:
+    done = check_known(connection, path)
+    for migration in migrations():
         if migration.number not in done:
             _run(connection, migration)
-        elif done[migration.number] != migration.checksum:
-            raise LogCannotOpen(
-                f"{path} was written by a Brain of another line. Run that one,"
-                " or choose another `store`."
-            )
     connection.execute("COMMIT")
+
+
+def check_known(connection: sqlite3.Connection, path: Path) -> set[int]:
+    """The numbers of the migrations that have run. Only reads.
+
+    Raises: LogCannotOpen, if this Brain doesn't know one of them.
+    """
+    done = dict(connection.execute("SELECT number, checksum FROM migrations").fetchall())
+    known = {migration.number: migration.checksum for migration in migrations()}
+    if done.keys() - known.keys():
+        raise LogCannotOpen(f"{path} was written by a newer Brain. Run that one, or a newer one.")
+    if any(known[number] != checksum for number, checksum in done.items()):
+        raise LogCannotOpen(
+            f"{path} was written by a Brain of another line. Run that one,"
+            " or choose another `store`."
+        )
+    return set(done)
 
 
 def migrations() -> Iterator[Migration]:
