@@ -114,8 +114,8 @@ def explain(path: Path, error: sqlite3.Error) -> str:
             return f"{path} isn't a database. Choose another `store`, or move that file away."
         case sqlite3.SQLITE_CORRUPT:
             return (
-                f"{path} is damaged: {error}. Put back a copy of it (`brain restore`), or move it and its"
-                " -wal and -shm files away, to begin anew."
+                f"{path} is damaged: {error}. Put back a copy of it (`brain restore`), or move it"
+                " and its -wal and -shm files away, to begin anew."
             )
         case _:
             return f"The log {path} can't be opened: {error}. Check its disk and its permissions."
