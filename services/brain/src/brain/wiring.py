@@ -206,7 +206,7 @@ def _models(config: CheckedConfig, env: Mapping[str, str], tuning: Tuning) -> Mo
         scheme = "https" if proxy.tls else "http"
         return Proxy(f"{scheme}://{host}:{proxy.port}", proxy.authorization)
 
-    return build_models(config, proxy_for=proxy_for, more=tuning.models)
+    return build_models(config, proxy_for=proxy_for, clock=tuning.clock, more=tuning.models)
 
 
 async def _open_log(config: CheckedConfig) -> EventLog:

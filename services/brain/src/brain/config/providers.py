@@ -17,7 +17,8 @@ class Provider(NamedTuple):
 
 
 PROVIDERS = {
-    "openai": Provider("openai-chat", "https://api.openai.com/v1", "OPENAI_API_KEY"),
+    # Its newer models call tools in this format only.
+    "openai": Provider("openai-responses", "https://api.openai.com/v1", "OPENAI_API_KEY"),
     "anthropic": Provider("anthropic-messages", "https://api.anthropic.com", "ANTHROPIC_API_KEY"),
     "google": Provider(
         "openai-chat",

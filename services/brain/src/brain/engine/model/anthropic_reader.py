@@ -8,8 +8,8 @@ from msgspec import Raw, Struct
 
 from brain.engine.model.anthropic_request import Replay
 from brain.engine.model.draft import Draft, Kind, Part
-from brain.engine.model.failures import ProviderError, read_error
 from brain.engine.model.protocol import Answer, Delta
+from brain.engine.model.provider_errors import ProviderError, read_error
 from brain_core.usage import Usage
 
 _CUT_OFF = ("max_tokens", "model_context_window_exceeded")

@@ -16,14 +16,18 @@ class Quirks(Struct, frozen=True):
     `modern_max_tokens`: it knows the limit on the answer as `max_completion_tokens`.
     `short_call_ids`: the ids of calls are nine letters or digits.
     `no_user_after_tool`: a user's message can't come right after the results of calls.
+    `tells_usage_unasked`: usage is always there, and asking for it is refused or has no effect.
     `nested_effort`: how hard to think stands in an object `reasoning`.
+    `wants_reasoning_content`: each of the model's messages has its thoughts, be they empty.
     `reports_cost`: usage has what the call cost, in US dollars.
     """
 
     modern_max_tokens: bool = False
     short_call_ids: bool = False
     no_user_after_tool: bool = False
+    tells_usage_unasked: bool = False
     nested_effort: bool = False
+    wants_reasoning_content: bool = False
     reports_cost: bool = False
 
     def call_id(self, call_id: str) -> str:
@@ -34,18 +38,29 @@ class Quirks(Struct, frozen=True):
         return base64.b32hexencode(digest)[:9].decode().lower()
 
 
-_BY_DOMAIN = {
-    "openai.com": Quirks(modern_max_tokens=True),
-    "openai.azure.com": Quirks(modern_max_tokens=True),
-    "mistral.ai": Quirks(short_call_ids=True, no_user_after_tool=True),
-    "openrouter.ai": Quirks(nested_effort=True, reports_cost=True),
+_OPENAI = Quirks(modern_max_tokens=True)
+_KNOWN = {
+    "openai": _OPENAI,
+    "mistral": Quirks(short_call_ids=True, no_user_after_tool=True, tells_usage_unasked=True),
+    "openrouter": Quirks(tells_usage_unasked=True, nested_effort=True, reports_cost=True),
+    "deepseek": Quirks(wants_reasoning_content=True),
+}
+_DOMAINS = {
+    "openai.com": "openai",
+    "openai.azure.com": "openai",
+    "mistral.ai": "mistral",
+    "openrouter.ai": "openrouter",
+    "deepseek.com": "deepseek",
 }
 
 
-def quirks_of(base_url: str) -> Quirks:
-    """The quirks of the server at this address."""
+def quirks_of(provider: str, base_url: str) -> Quirks:
+    """The quirks of a provider, known by its name in the host config or by its address.
+
+    So those who reach a provider through a gateway of their own keep its name.
+    """
     host = urlsplit(base_url).hostname or ""
-    for domain, quirks in _BY_DOMAIN.items():
+    for domain, name in _DOMAINS.items():
         if host == domain or host.endswith("." + domain):
-            return quirks
-    return Quirks()
+            return _KNOWN[name]
+    return _KNOWN.get(provider, Quirks())

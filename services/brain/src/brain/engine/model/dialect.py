@@ -8,9 +8,9 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from brain.engine.model.failures import ProviderError
 from brain.engine.model.pricing import ModelFacts
 from brain.engine.model.protocol import Answer, Delta, ModelRequest
+from brain.engine.model.provider_errors import ProviderError
 from brain_core.usage import Usage
 
 

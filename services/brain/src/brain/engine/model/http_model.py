@@ -12,10 +12,11 @@ import msgspec
 from msgspec import Struct
 
 from brain.engine.model.dialect import Dialect, Reader, Target
-from brain.engine.model.failures import Code, ProviderError, classify, failure
+from brain.engine.model.failures import Code, failure
 from brain.engine.model.http_stream import Endpoint, HttpStreams
 from brain.engine.model.pricing import ModelTable
 from brain.engine.model.protocol import Answer, Delta, Failure, ModelRequest
+from brain.engine.model.provider_errors import ProviderError, classify
 from brain_core.usage import Usage
 
 _ENDING_SECONDS = 0.02
@@ -48,12 +49,16 @@ class HttpModel:
             return
         reading = _Reading(self._provider.dialect.reader(), model_id, self._table)
         broken: Failure | None = None
-        async with aclosing(self._http.post(self._provider.endpoint, body)) as stream:
+        async with (
+            self._http.patience() as patience,
+            aclosing(self._http.post(self._provider.endpoint, body, patience)) as stream,
+        ):
             async for events in stream:
                 if isinstance(events, Failure):
                     broken = events
                     break
                 for delta in reading.deltas(events):
+                    patience.grew()
                     yield delta
                 if reading.over:
                     await _end_of_response(stream)

@@ -16,13 +16,14 @@ from brain.engine.model.openai_chat import OpenaiChat
 from brain.engine.model.openai_responses import OpenaiResponses
 from brain.engine.model.pricing import ModelTable
 from brain.engine.model.proxying import ProxyFor
+from brain_core.clock import Clock
 
 
 class HttpProviders:
     """All providers that are reached over HTTP, with one client."""
 
-    def __init__(self, idle_seconds: float, proxy_for: ProxyFor) -> None:
-        self._http = HttpStreams(idle_seconds, proxy_for)
+    def __init__(self, idle_seconds: float, clock: Clock, proxy_for: ProxyFor) -> None:
+        self._http = HttpStreams(idle_seconds, clock, proxy_for)
 
     def models(
         self, models: Iterable[ModelConfig], keys: Mapping[str, str], table: ModelTable
@@ -59,4 +60,4 @@ def _dialect(model: ModelConfig) -> Dialect:
         return AnthropicMessages()
     if model.api == "openai-responses":
         return OpenaiResponses()
-    return OpenaiChat(quirks_of(model.base_url))
+    return OpenaiChat(quirks_of(model.provider, model.base_url))

@@ -11,16 +11,16 @@ from msgspec import UNSET, Raw, Struct, UnsetType
 
 from brain.engine.model.chat_quirks import Quirks
 from brain.engine.model.draft import Draft, Part
-from brain.engine.model.failures import ProviderError, read_error
 from brain.engine.model.openai_chat_calls import CallDelta, Calls, arguments_of
 from brain.engine.model.openai_chat_request import Replay
 from brain.engine.model.protocol import Answer, Delta
+from brain.engine.model.provider_errors import ProviderError, read_error
 from brain.engine.model.reasoning_details import Details
 from brain_core.usage import Usage
 
 _DONE = b"[DONE]"
 _CUT_OFF = ("length", "max_tokens", "model_length")
-_FAILED = ("content_filter", "error", "insufficient_system_resource")
+_FAILED = ("content_filter", "function_call_filter", "error", "insufficient_system_resource")
 
 
 class _Message(Struct, frozen=True):
@@ -61,6 +61,7 @@ class _Usage(Struct, frozen=True):
     prompt_tokens_details: _Prompt | None = None
     completion_tokens_details: _Completion | None = None
     prompt_cache_hit_tokens: int | None = None
+    total_tokens: int | None = None
     cost: float | None = None
 
 
@@ -109,10 +110,12 @@ class ChatReader:
             return self._error
         if self._finish_reason is None and not (self.done and self._draft):
             return None
-        if self._finish_reason in _FAILED:
-            return ProviderError((self._finish_reason,))
+        # Google adds why: `content_filter: SAFETY`.
+        reason, _, why = (self._finish_reason or "").partition(": ")
+        if reason in _FAILED:
+            return ProviderError((reason,), why)
         self._keep_replay()
-        return self._draft.answer(cut_off=self._finish_reason in _CUT_OFF, usage=self.usage)
+        return self._draft.answer(cut_off=reason in _CUT_OFF, usage=self.usage)
 
     def _pieces(self, message: _Message) -> Iterator[Delta]:
         if thought := self._thought_in(message):
@@ -172,7 +175,7 @@ class ChatReader:
         completion = usage.completion_tokens_details
         self.usage = Usage(
             without(usage.prompt_tokens, cached, written),
-            usage.completion_tokens,
+            _written(usage),
             cached,
             written,
             completion.reasoning_tokens if completion is not None else None,
@@ -185,6 +188,13 @@ def _cached(usage: _Usage) -> int | None:
     if details is not None and details.cached_tokens is not None:
         return details.cached_tokens
     return usage.prompt_cache_hit_tokens
+
+
+def _written(usage: _Usage) -> int | None:
+    """All that was written: some servers count thoughts only in the total, and bill them."""
+    if usage.completion_tokens is None or usage.prompt_tokens is None or not usage.total_tokens:
+        return usage.completion_tokens
+    return max(usage.completion_tokens, usage.total_tokens - usage.prompt_tokens)
 
 
 def without(tokens: int | None, *cached: int | None) -> int | None:

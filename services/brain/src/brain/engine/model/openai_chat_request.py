@@ -112,7 +112,7 @@ class Tool(Struct, frozen=True, tag="function"):
 
 
 class StreamOptions(Struct, frozen=True):
-    """Asks for the usage at the end."""
+    """Whether usage is told at the end."""
 
     include_usage: bool
 
@@ -129,7 +129,7 @@ class Request(Struct, frozen=True, omit_defaults=True):
     model: str
     messages: list[Message]
     stream: Literal[True]
-    stream_options: StreamOptions
+    stream_options: StreamOptions | None = None
     tools: list[Tool] | None = None
     max_tokens: int | None = None
     max_completion_tokens: int | None = None
@@ -159,7 +159,9 @@ def write(request: ModelRequest, target: Target, quirks: Quirks) -> bytes:
             model=request.model,
             messages=_Conversation(target, quirks).messages(request),
             stream=True,
-            stream_options=StreamOptions(include_usage=True),
+            stream_options=None
+            if quirks.tells_usage_unasked
+            else StreamOptions(include_usage=True),
             tools=[
                 Tool(Function(tool.name, tool.description, tool.input_schema))
                 for tool in request.tools
@@ -238,6 +240,8 @@ class _Conversation:
         if not text and not calls:
             return None
         message = Assistant(text or None)
+        if self._quirks.wants_reasoning_content:
+            message.reasoning_content = ""
         if calls:
             message.tool_calls = calls
         for block in turn.content:

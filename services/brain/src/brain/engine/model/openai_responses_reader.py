@@ -11,10 +11,10 @@ import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
 from brain.engine.model.draft import Draft, Kind, Part
-from brain.engine.model.failures import ProviderError, read_error
 from brain.engine.model.openai_chat_reader import without
 from brain.engine.model.openai_responses_request import Replay
 from brain.engine.model.protocol import Answer, Delta
+from brain.engine.model.provider_errors import ProviderError, read_error
 from brain_core.usage import Usage
 
 _STREAMED: dict[str, Kind] = {

@@ -12,14 +12,17 @@ from brain.engine.model.pricing import LongPrices, ModelFacts, Prices, shipped
 from brain.engine.model.protocol import Model
 from brain.engine.model.proxying import ProxyFor, no_proxy
 from brain.engine.model.registry import ModelRegistry
+from brain_core.clock import Clock, SystemClock
 
 _NAMED = {"demo": ("script",)}
+_SYSTEM_CLOCK = SystemClock()
 
 
 def build_models(
     config: CheckedConfig,
     *,
     proxy_for: ProxyFor = no_proxy,
+    clock: Clock = _SYSTEM_CLOCK,
     more: Mapping[str, Model] | None = None,
 ) -> ModelRegistry:
     """A registry of the config's providers, `more` providers, and the demo. Close it in the end."""
@@ -30,7 +33,7 @@ def build_models(
     # Only now: the HTTP client takes a tenth of a second to import, and many starts don't need it.
     from brain.engine.model.http_providers import HttpProviders  # noqa: PLC0415
 
-    http = HttpProviders(config.host.idle_timeout_seconds, proxy_for)
+    http = HttpProviders(config.host.idle_timeout_seconds, clock, proxy_for)
     configured = http.models(config.models, config.model_keys, table)
     return ModelRegistry({**configured, **own}, _NAMED, table, http.aclose)
 

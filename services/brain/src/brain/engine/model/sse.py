@@ -4,6 +4,8 @@ All three wire formats say in the data what an event is, so its name is not kept
 servers are sloppy: an event that the stream's end cut off is still given.
 """
 
+import msgspec
+
 _BOM = b"\xef\xbb\xbf"
 _FIELDS = (b"data", b"event", b"id", b"retry", b"")
 
@@ -13,13 +15,11 @@ class TooLong(Exception):
 
 
 class EventDecoder:
-    """Give it chunks with `feed`. It holds no more than the event that isn't complete yet.
-
-    `strange` says whether something was in the stream that isn't part of any event.
-    """
+    """Give it chunks with `feed`. It holds no more than the event that isn't complete yet."""
 
     def __init__(self, max_event_bytes: int) -> None:
-        self.strange = False
+        self._strange = False
+        self._some = False
         self._max = max_event_bytes
         self._at_start = True
         self._line: list[bytes] = []
@@ -37,10 +37,15 @@ class EventDecoder:
         return self._take(self._lines(b"".join([*self._line, chunk])))
 
     def end(self) -> list[bytes]:
-        """The data of what the end of the stream cut off, if that is an event."""
+        """The data of an event whose empty line never came, if it seems to be whole."""
         rest = b"".join(self._line).rstrip(b"\r")
         self._line = []
-        return self._take([rest, b""])
+        return [data for data in self._take([rest, b""]) if _is_whole(data)]
+
+    @property
+    def nothing_but_strange(self) -> bool:
+        """Whether there was no event, but something that isn't part of any."""
+        return self._strange and not self._some
 
     def _lines(self, text: bytes) -> list[bytes]:
         if self._at_start:
@@ -63,6 +68,7 @@ class EventDecoder:
                 events.append(b"\n".join(self._data))
                 self._data = []
         self._held = sum(map(len, self._line)) + sum(map(len, self._data))
+        self._some = self._some or bool(events)
         return events
 
     def _field(self, line: bytes) -> None:
@@ -70,4 +76,12 @@ class EventDecoder:
         if name == b"data":
             self._data.append(value.removeprefix(b" "))
         elif name not in _FIELDS:
-            self.strange = True
+            self._strange = True
+
+
+def _is_whole(data: bytes) -> bool:
+    try:
+        msgspec.json.decode(data)
+    except (msgspec.MsgspecError, RecursionError):
+        return data.strip() == b"[DONE]"
+    return True
