@@ -100,12 +100,32 @@ async def test_a_write_that_is_itself_at_fault_fails_alone(log: EventLog) -> Non
     await log.append(append(bad, event(2)))
 
 
+async def test_sessions_that_an_earlier_process_left_with_work_are_claimed_once(
+    path: Path,
+) -> None:
+    log = await open_sqlite(path)
+    await created(log)
+    working = [await created(log) for _ in range(3)]
+    done = await created(log)
+    for session_id in (*working, done):
+        await log.append(append(session_id, event(2)))
+    await log.append(append(done, event(3), status="idle", open=False))
+    await log.close()
+
+    again = await open_sqlite(path)
+    found = [*await again.claim_open(2), *await again.claim_open(2), *await again.claim_open(2)]
+    assert [each.session_id for each in found] == working
+    assert {each.epoch for each in found} == {2}
+    await again.append(append(working[0], event(3), epoch=2))
+    await again.close()
+
+
 async def test_thousands_of_sessions_write_at_once(log: EventLog) -> None:
     new = [record() for _ in range(2000)]
     await asyncio.gather(*(log.create(each, event(1)) for each in new))
     await asyncio.gather(*(log.append(append(each.id, event(2))) for each in new))
 
-    assert list(await log.open_sessions()) == [each.id for each in new]
+    assert [await seqs(log, each.id) for each in new] == [[1, 2]] * 2000
 
 
 async def test_the_file_says_whose_it_is_and_which_migrations_it_has(path: Path) -> None:

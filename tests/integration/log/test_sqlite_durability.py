@@ -12,7 +12,7 @@ import pytest
 from brain.engine.log.protocol import LogUnavailable
 from brain.engine.log.sqlite import SqliteLog, open_sqlite
 from brain.engine.log.sqlite_file import open_database
-from brain_testing.log_values import append, created, event, seqs
+from brain_testing.log_values import append, claimed, created, event, seqs
 
 Start = Callable[[str], Awaitable[Process]]
 
@@ -58,7 +58,7 @@ async def test_a_claim_waits_for_no_disk_and_every_append_does(path: Path) -> No
     log = SqliteLog(database)
     one, other = await created(log), await created(log)
     for seq in range(2, 20):
-        epoch = await log.claim(one) or 0
+        epoch = await claimed(log, one)
         await log.append(append(one, event(seq), epoch=epoch))
         alone = log.append(append(other, event(2 * seq - 2)))
         together = asyncio.create_task(log.claim(one))

@@ -10,7 +10,7 @@ from random import Random
 from msgspec import Struct
 
 from brain.engine.log.protocol import EventLog, StaleOwner, StoredEvent
-from brain_testing.log_values import append, event, record
+from brain_testing.log_values import append, claimed, event, record
 
 
 class _Session(Struct):
@@ -74,8 +74,7 @@ class Storm:
 
     async def _claim(self) -> None:
         session_id = self._random.choice([*self._sessions])
-        epoch = await self._log.claim(session_id)
-        assert epoch is not None
+        epoch = await claimed(self._log, session_id)
         self._sessions[session_id].epochs.append(epoch)
 
     async def _delete(self) -> None:

@@ -57,3 +57,10 @@ async def created(log: EventLog, tenant_id: str = "local") -> str:
 async def seqs(log: EventLog, session_id: str) -> list[int]:
     """The sequence numbers that the log holds of a session."""
     return [each.seq for each in (await log.read(session_id, 0, 1000)).events]
+
+
+async def claimed(log: EventLog, session_id: str) -> int:
+    """The epoch of a claim, which must succeed."""
+    epoch = await log.claim(session_id)
+    assert isinstance(epoch, int)
+    return epoch

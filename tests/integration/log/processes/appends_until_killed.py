@@ -11,7 +11,7 @@ from pathlib import Path
 
 from brain.engine.log.protocol import EventLog
 from brain.engine.log.sqlite import open_sqlite
-from brain_testing.log_values import append, event, record
+from brain_testing.log_values import append, claimed, event, record
 
 
 def body(seq: int) -> bytes:
@@ -25,8 +25,7 @@ async def write(log: EventLog, session_id: str) -> None:
     if found is None:
         await log.create(record(session_id=session_id), event(1, body(1)))
     seq = found.last_seq if found else 1
-    epoch = await log.claim(session_id)
-    assert epoch is not None
+    epoch = await claimed(log, session_id)
     while True:
         several = [event(seq + number, body(seq + number)) for number in (1, 2)]
         await log.append(append(session_id, *several, epoch=epoch))

@@ -14,7 +14,7 @@ import pytest
 
 from brain.engine.log.protocol import EventLog, LogUnavailable
 from brain.engine.log.sqlite import open_sqlite
-from brain_testing.log_values import append, created, event, record, seqs
+from brain_testing.log_values import append, claimed, created, event, record, seqs
 
 LIMIT = 300_000
 
@@ -57,7 +57,7 @@ async def main(path: Path) -> None:
         await log.append(append(one, event(3)))
     await log.append(append(one, event(2)))
     await log.append(append(one, event(3)))
-    await log.append(append(other, event(2), epoch=await log.claim(other) or 0))
+    await log.append(append(other, event(2), epoch=await claimed(log, other)))
     assert (await seqs(log, one), await seqs(log, other)) == ([1, 2, 3], [1, 2])
     await log.close()
     print("held")

@@ -43,6 +43,7 @@ class Housekeeping:
         self._tell_health = tell_health
         self._rested = clock.monotonic()
         self._erased: float | None = None
+        self._lapsed = False
 
     async def run(self) -> None:
         """Go round for ever."""
@@ -51,12 +52,24 @@ class Housekeeping:
             await asyncio.sleep(min(_MEND_SECONDS, self._times.rest_after))
             await self._tell_health()
             await self._manager.mend()
-            self._let_rest()
+            await self._look_at_others()
+            await self._let_rest()
 
-    def _let_rest(self) -> None:
+    async def _look_at_others(self) -> None:
+        """Take over what others have left, and see what they have taken over from us."""
+        holds = self._manager.lease_holds()
+        try:
+            if holds and self._lapsed:
+                await self._manager.look_for_losses()
+            self._lapsed = not holds
+            await self._manager.recover()
+        except LogUnavailable as error:
+            _log.error("takeover_failed", error=str(error))
+
+    async def _let_rest(self) -> None:
         now = self._clock.monotonic()
         if now - self._rested >= self._times.rest_after:
-            self._manager.let_rest()
+            await self._manager.let_rest()
             self._rested = now
 
     async def _erase_old_sessions(self) -> None:

@@ -9,9 +9,10 @@ import structlog
 
 from brain.engine import convert
 from brain.engine.log.protocol import LogUnavailable
-from brain.engine.session.fanout import Fanout, Position
+from brain.engine.session.fanout import Fanout
 from brain.engine.session.manager import SessionManager
 from brain.engine.session.refused import Refused
+from brain.engine.session.waking import Elsewhere
 from brain.engine.status import refuse
 from brain.engine.tool.catalog import Binding, Catalog
 from brain.engine.tool.inspection import Inspections
@@ -228,16 +229,14 @@ class SessionServicer(SessionServiceServicer):
 
     async def _subscribe(self, wanted: pb.Subscribe, stream: WatchStream) -> None:
         tenant_id, session_id = wanted.tenant_id, wanted.session_id
-        position = self._manager.position_now(tenant_id, session_id)
-        if position is None:
-            record = await self._manager.get(tenant_id, session_id)
-            if isinstance(record, Refused):
-                stream.refuse(wanted.watch_id, session_id)
-                return
-            # It may have woken while its record was read: what it says now is newer.
-            position = self._manager.position_now(tenant_id, session_id) or Position(
-                record.status, record.last_seq, not record.open
-            )
+        try:
+            position = await self._manager.position(tenant_id, session_id)
+        except Elsewhere as owner:
+            stream.redirect(wanted.watch_id, session_id, owner.address)
+            return
+        if isinstance(position, Refused):
+            stream.refuse(wanted.watch_id, session_id)
+            return
         stream.subscribe(wanted.watch_id, session_id, position)
 
 

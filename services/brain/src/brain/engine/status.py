@@ -9,6 +9,7 @@ import structlog
 from brain.engine.convert import Malformed
 from brain.engine.log.protocol import LogUnavailable, StaleOwner
 from brain.engine.session.refused import Refused
+from brain.engine.session.waking import Elsewhere
 from brainapi.session.v1 import session_pb2 as pb
 
 _log = structlog.get_logger(__name__)
@@ -16,6 +17,8 @@ _Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
 _Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any] | None"
 
 ERROR_METADATA = "brain-error-bin"
+OWNER_METADATA = "brain-owner"
+"""Where the caller should ask instead: nothing was done here."""
 _CODES = {
     "not_found": grpc.StatusCode.NOT_FOUND,
     "conflict": grpc.StatusCode.FAILED_PRECONDITION,
@@ -63,6 +66,9 @@ class ErrorTranslation(grpc.aio.ServerInterceptor):
 async def _translate(error: Exception, method: str, context: _Context) -> NoReturn:
     if isinstance(error, Malformed):
         await context.abort(grpc.StatusCode.INVALID_ARGUMENT, str(error))
+    if isinstance(error, Elsewhere):
+        trailer = ((OWNER_METADATA, error.address),)
+        await context.abort(grpc.StatusCode.UNAVAILABLE, "Another engine has the session.", trailer)
     if isinstance(error, LogUnavailable | StaleOwner):
         _log.error("log_unavailable", method=method, error=str(error))
         await context.abort(grpc.StatusCode.UNAVAILABLE, "The event log can't be used now.")

@@ -69,6 +69,11 @@ class WatchStream:
         """There is no such session for this tenant."""
         self._end(session_id, watch_id, pb.END_REASON_NOT_FOUND)
 
+    def redirect(self, watch_id: int, session_id: str, owner: str) -> None:
+        """Another engine has the session's events."""
+        ended = pb.Ended(watch_id=watch_id, reason=pb.END_REASON_MOVED, owner=owner)
+        self._put(pb.WatchItem(session_id=session_id, ended=ended), 0)
+
     def offer(self, session_id: str, events: list[Emitted]) -> None:
         for event in events:
             if len(self._items) >= MAX_EVENTS or self._bytes + len(event.body) > MAX_BYTES:

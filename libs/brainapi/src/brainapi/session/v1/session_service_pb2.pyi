@@ -861,18 +861,22 @@ class Ended(_message.Message):
 
     WATCH_ID_FIELD_NUMBER: _builtins.int
     REASON_FIELD_NUMBER: _builtins.int
+    OWNER_FIELD_NUMBER: _builtins.int
     watch_id: _builtins.int
     """0 if it ended for all watches of the session."""
     reason: Global___EndReason.ValueType
+    owner: _builtins.str
+    """With END_REASON_MOVED: the address of the engine that has the session, if that is known."""
     def __init__(
         self,
         *,
         watch_id: _builtins.int = ...,
         reason: Global___EndReason.ValueType = ...,
+        owner: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["reason", b"reason", "watch_id", b"watch_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["owner", b"owner", "reason", b"reason", "watch_id", b"watch_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -883,15 +887,19 @@ class ResolveInspectionTokenRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     INSPECTION_TOKEN_FIELD_NUMBER: _builtins.int
+    SESSION_ID_FIELD_NUMBER: _builtins.int
     inspection_token: _builtins.str
+    session_id: _builtins.str
+    """The session that is to be read with it: the engine that has it knows the token."""
     def __init__(
         self,
         *,
         inspection_token: _builtins.str = ...,
+        session_id: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["inspection_token", b"inspection_token"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["inspection_token", b"inspection_token", "session_id", b"session_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -2,6 +2,10 @@
 
 A log is the only thing that outlives a process. One engine owns a session at a time, by an
 epoch; an append by anyone else changes nothing and raises `StaleOwner`.
+
+Where several engines share a log, each keeps a lease on it, by the store's clock. What it owns
+stays its own for as long as the lease holds; once it has lapsed, others may take the session over,
+which raises the epoch.
 """
 
 from collections.abc import Awaitable, Sequence
@@ -22,6 +26,19 @@ class LogUnavailable(Exception):
 
 class StaleOwner(Exception):
     """Another engine owns the session, or it was deleted, or the caller lost count of it."""
+
+
+class OwnedElsewhere(NamedTuple):
+    """Another engine owns the session: its address, as edges reach it."""
+
+    address: str
+
+
+class Claimed(NamedTuple):
+    """A session that this engine owns now, by this epoch."""
+
+    session_id: str
+    epoch: int
 
 
 class StoredEvent(NamedTuple):
@@ -99,7 +116,12 @@ class SessionPage(NamedTuple):
 
 
 class EventLog(Protocol):
-    """The log. Every method but `append` and `create` only reads, or says what else it does."""
+    """The log. Every method but `append` and `create` only reads, or says what else it does.
+
+    `shared` says whether other engines may use it at the same time.
+    """
+
+    shared: bool
 
     def create(self, record: SessionRecord, event: StoredEvent) -> Awaitable[int]:
         """Add a session and its first event, owned by this engine. Gives the epoch.
@@ -117,8 +139,31 @@ class EventLog(Protocol):
         """
         ...
 
-    async def claim(self, session_id: str) -> int | None:
-        """Make this engine the session's owner. Gives the new epoch, None if there's no session."""
+    async def claim(self, session_id: str) -> int | OwnedElsewhere | None:
+        """Make this engine the session's owner, unless another engine is that whose lease holds.
+
+        Gives the new epoch, None if there's no session.
+        """
+        ...
+
+    async def claim_open(self, limit: int) -> Sequence[Claimed]:
+        """Make this engine the owner of sessions with work in them that no engine works at.
+
+        Those are the sessions that belong to nobody, or to an engine whose lease has lapsed. Gives
+        at most `limit`, oldest first; none if there are no others.
+        """
+        ...
+
+    async def release(self, session_id: str, epoch: int) -> None:
+        """Let a session go, so that any engine may claim it. Does nothing to what isn't ours."""
+        ...
+
+    async def lost(self, owned: Sequence[Claimed]) -> Sequence[str]:
+        """Ids of those sessions which this engine doesn't own by that epoch any more."""
+        ...
+
+    def lease_ends(self) -> float:
+        """Until when, as `time.monotonic` counts, nobody can have taken over what we own."""
         ...
 
     async def get(self, session_id: str) -> SessionRecord | None:
@@ -135,10 +180,6 @@ class EventLog(Protocol):
         self, session_id: str, after: int, limit: int, max_bytes: int = PAGE_BYTES
     ) -> EventPage:
         """Events with a `seq` greater than `after`. Empty for a session that isn't there."""
-        ...
-
-    async def open_sessions(self) -> Sequence[str]:
-        """Ids of the sessions with work in them."""
         ...
 
     async def closed_before(self, moment: str, limit: int) -> Sequence[str]:

@@ -4,6 +4,8 @@ Below: `sqlite_writer` with `sqlite_writes`, `sqlite_readers` with `sqlite_reads
 """
 
 import asyncio
+import math
+from collections import deque
 from collections.abc import Awaitable, Coroutine, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -14,6 +16,7 @@ from brain.engine.log.opening import LogCannotOpen
 from brain.engine.log.protocol import (
     PAGE_BYTES,
     Append,
+    Claimed,
     DailyUsage,
     EventLog,
     EventPage,
@@ -38,13 +41,16 @@ async def open_sqlite(path: Path) -> EventLog:
 
 
 class SqliteLog:
-    """Implements `EventLog`."""
+    """Implements `EventLog`. The lock on its file makes this process the owner of everything."""
+
+    shared = False
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self._writer = Writer(database.writer)
         self._readers = Readers(database.readers)
         self._tasks: set[asyncio.Task[None]] = set()
+        self._left: deque[str] | None = None
         self._in_background(self._go_on_erasing())
 
     def create(self, record: SessionRecord, event: StoredEvent) -> Awaitable[int]:
@@ -76,8 +82,27 @@ class SqliteLog:
     ) -> EventPage:
         return await self._readers.run(reads.events(session_id, after, limit, max_bytes))
 
-    async def open_sessions(self) -> Sequence[str]:
-        return await self._readers.run(reads.open_sessions)
+    async def claim_open(self, limit: int) -> Sequence[Claimed]:
+        # Nobody but the processes before this one can have left any.
+        if self._left is None:
+            self._left = deque(await self._readers.run(reads.open_sessions))
+        claimed: list[Claimed] = []
+        while self._left and len(claimed) < limit:
+            session_id = self._left[0]
+            epoch = await self.claim(session_id)
+            self._left.popleft()
+            if epoch is not None:
+                claimed.append(Claimed(session_id, epoch))
+        return claimed
+
+    async def release(self, session_id: str, epoch: int) -> None:
+        """There is nobody to let it go for."""
+
+    async def lost(self, owned: Sequence[Claimed]) -> Sequence[str]:  # noqa: ARG002
+        return ()
+
+    def lease_ends(self) -> float:
+        return math.inf
 
     async def closed_before(self, moment: str, limit: int) -> Sequence[str]:
         return await self._readers.run(reads.closed_before(moment, limit))

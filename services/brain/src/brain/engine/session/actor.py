@@ -8,6 +8,7 @@ import asyncio
 
 from msgspec import Struct
 
+from brain.engine.log.protocol import LogUnavailable
 from brain.engine.session.journal import Entry, Journal
 from brain.engine.session.refused import (
     Refused,
@@ -20,6 +21,7 @@ from brain.engine.session.refused import (
 )
 from brain.engine.session.runner import TurnRunner
 from brain.engine.session.state import SessionState, WaitingMessage
+from brain.engine.session.turn import RunningCompaction, RunningTurn
 from brain_core import ids
 from brain_core.content import UserBlock
 from brain_core.events import ContextCompacted, MessageWithdrawn, SessionClosed, UserMessage
@@ -91,8 +93,7 @@ class SessionActor:
         turn.interrupt.set("client")
         if not keep_queue and self.state.waiting:
             await self.journal.append(self._withdrawals("interrupt"))
-        await turn.ended.wait()
-        self.journal.raise_if_broken()
+        await self._end_of(turn)
         return turn.turn_id if turn.interrupted else None
 
     async def compact(self) -> Compacted | Refused:
@@ -102,8 +103,7 @@ class SessionActor:
         if not self._unoccupied:
             return not_idle()
         compaction = self._runner.compact()
-        await compaction.ended.wait()
-        self.journal.raise_if_broken()
+        await self._end_of(compaction)
         done = compaction.done
         if done is None:
             return nothing_to_compact()
@@ -156,7 +156,7 @@ class SessionActor:
         running = self._runner.turn or self._runner.compaction
         if running is not None:
             running.interrupt.set("close")
-            await running.ended.wait()
+            await self._end_of(running)
         self.journal.raise_if_broken()
         await self.journal.append([*self._withdrawals("close"), (None, SessionClosed())])
 
@@ -166,7 +166,14 @@ class SessionActor:
             compaction.interrupt.set("client")
             if not keep_queue and self.state.waiting:
                 await self.journal.append(self._withdrawals("interrupt"))
-            await compaction.ended.wait()
+            await self._end_of(compaction)
+
+    async def _end_of(self, running: RunningTurn | RunningCompaction) -> None:
+        """Wait until it has ended. Raises: LogUnavailable, if the engine stops before that."""
+        await running.ended.wait()
+        self.journal.raise_if_broken()
+        if running.let_go:
+            raise LogUnavailable("The engine is stopping.")
 
     def _withdrawals(self, reason: str) -> list[Entry]:
         return [(None, MessageWithdrawn(each, reason)) for each in self.state.waiting]

@@ -4,12 +4,14 @@ Every method takes the tenant it acts for; another tenant's session is as good a
 """
 
 import asyncio
+import time
 from collections.abc import Sequence
 
 import structlog
 from msgspec import Raw
 
 from brain.engine.log.protocol import (
+    Claimed,
     DailyUsage,
     EventPage,
     LogUnavailable,
@@ -21,12 +23,13 @@ from brain.engine.session.creation import Creation
 from brain.engine.session.fanout import Position
 from brain.engine.session.refused import Refused, no_session
 from brain.engine.session.state import WaitingMessage
-from brain.engine.session.waking import Parts, build, wake
+from brain.engine.session.waking import Elsewhere, Parts, build, wake
 from brain_core.content import UserBlock
 from brain_core.session import Delivery, SessionConfig, Status
 
 _log = structlog.get_logger(__name__)
 _ERASED_AT_ONCE = 100
+_CLAIMED_AT_ONCE = 100
 
 
 class SessionManager:
@@ -38,6 +41,7 @@ class SessionManager:
         self._actors: dict[str, SessionActor] = {}
         self._waking: dict[str, asyncio.Task[SessionActor | None]] = {}
         self._used: set[str] = set()
+        self._unrecovered: dict[str, int | None] = {}
         self._stopping = False
 
     async def create(
@@ -136,12 +140,44 @@ class SessionManager:
             return None
         return self._actors[session_id].journal.position
 
+    async def position(self, tenant_id: str, session_id: str) -> Position | Refused:
+        """Where a session stands; whoever joins now is told all that comes after. Raises:
+
+        Elsewhere, LogUnavailable.
+        """
+        known = self.position_now(tenant_id, session_id)
+        if known is not None:
+            return known
+        record = await self.get(tenant_id, session_id)
+        if isinstance(record, Refused):
+            return record
+        if self._parts.log.shared and record.status != "closed":
+            # Its events come by way of its owner; whoever watches it here makes us that.
+            actor = await self._find(tenant_id, session_id)
+            return actor if isinstance(actor, Refused) else actor.journal.position
+        # It may have woken while its record was read: what it says now is newer.
+        return self.position_now(tenant_id, session_id) or Position(
+            record.status, record.last_seq, not record.open
+        )
+
     async def recover(self) -> int:
-        """Wake every session that has work in it; gives their number."""
-        open_sessions = await self._parts.log.open_sessions()
-        for session_id in open_sessions:
-            await self._wake_or_log(session_id)
-        return len(open_sessions)
+        """Take up the sessions that have work in them and that nobody works at; their number."""
+        recovered = 0
+        while claimed := await self._parts.log.claim_open(_CLAIMED_AT_ONCE):
+            for session_id, epoch in claimed:
+                await self._wake_or_log(session_id, epoch)
+            recovered += len(claimed)
+        return recovered
+
+    def lease_holds(self) -> bool:
+        """Whether nobody can have taken over what this engine owns."""
+        return time.monotonic() < self._parts.log.lease_ends()
+
+    async def look_for_losses(self) -> None:
+        """Let go of the sessions that another engine has taken over."""
+        owned = [Claimed(each, actor.journal.epoch) for each, actor in self._actors.items()]
+        for session_id in await self._parts.log.lost(owned):
+            await self._give_up(session_id)
 
     async def erase_closed_before(self, moment: str) -> int:
         """Erase closed sessions in which nothing has happened since; gives their number."""
@@ -149,11 +185,13 @@ class SessionManager:
         while found := await self._parts.log.closed_before(moment, _ERASED_AT_ONCE):
             for session_id in found:
                 epoch = await self._parts.log.claim(session_id)
-                if epoch is not None:
+                if isinstance(epoch, int):
                     await self._parts.log.delete(session_id, epoch)
-                self._actors.pop(session_id, None)
-                self._parts.fanout.end(session_id, "deleted")
-            erased += len(found)
+                    self._actors.pop(session_id, None)
+                    self._parts.fanout.end(session_id, "deleted")
+                    erased += 1
+            if len(found) < _ERASED_AT_ONCE:
+                break
         return erased
 
     async def log_is_usable(self) -> bool:
@@ -167,16 +205,23 @@ class SessionManager:
 
     async def mend(self) -> None:
         """Read the sessions anew whose log failed them: their turns must not wait for a caller."""
+        unrecovered, self._unrecovered = self._unrecovered, {}
+        for session_id, epoch in unrecovered.items():
+            await self._wake_or_log(session_id, epoch)
         for session_id, actor in list(self._actors.items()):
             if actor.journal.broken:
                 await self._wake_or_log(session_id)
 
-    def let_rest(self) -> None:
+    async def let_rest(self) -> None:
         """Let go of the sessions in which nothing has happened since the last time."""
+        used, self._used = self._used, set()
         for session_id, actor in list(self._actors.items()):
-            if session_id not in self._used and actor.resting:
+            if session_id not in used and actor.resting and not self._must_own(session_id):
                 del self._actors[session_id]
-        self._used.clear()
+                await self._parts.log.release(session_id, actor.journal.epoch)
+
+    def _must_own(self, session_id: str) -> bool:
+        return self._parts.log.shared and self._parts.fanout.watched(session_id)
 
     async def settle(self, seconds: float) -> None:
         """Begin nothing more; calls of tools that are in flight have so long to end."""
@@ -209,22 +254,31 @@ class SessionManager:
         self._used.add(session_id)
         return actor
 
-    async def _wake_or_log(self, session_id: str) -> None:
+    async def _wake_or_log(self, session_id: str, epoch: int | None = None) -> None:
         try:
-            await self._wake(session_id)
+            await self._wake(session_id, epoch)
+        except Elsewhere as owner:
+            _log.info("session_moved", session_id=session_id, owner=owner.address)
         except LogUnavailable as error:
+            self._unrecovered[session_id] = epoch
             _log.error("session_not_recovered", session_id=session_id, error=str(error))
 
-    async def _wake(self, session_id: str) -> SessionActor | None:
+    async def _give_up(self, session_id: str) -> None:
+        actor = self._actors.pop(session_id, None)
+        self._parts.fanout.end(session_id, "moved")
+        if actor is not None:
+            await actor.stop()
+
+    async def _wake(self, session_id: str, epoch: int | None = None) -> SessionActor | None:
         """Wake a session once, however many ask for it at the same time."""
         task = self._waking.get(session_id)
         if task is None:
-            task = asyncio.create_task(self._wake_alone(session_id))
+            task = asyncio.create_task(self._wake_alone(session_id, epoch))
             self._waking[session_id] = task
             task.add_done_callback(lambda _: self._waking.pop(session_id, None))
         return await asyncio.shield(task)
 
-    async def _wake_alone(self, session_id: str) -> SessionActor | None:
+    async def _wake_alone(self, session_id: str, epoch: int | None) -> SessionActor | None:
         if self._stopping:
             raise LogUnavailable("The engine is stopping.")
         known = self._actors.get(session_id)
@@ -237,7 +291,11 @@ class SessionManager:
         if record is None:
             self._actors.pop(session_id, None)
             return None
-        actor = await wake(self._parts, record.tenant_id, session_id, record.harness)
+        try:
+            actor = await wake(self._parts, record, epoch)
+        except Elsewhere:
+            await self._give_up(session_id)
+            raise
         if actor is not None:
             self._actors[session_id] = actor
             self._used.add(session_id)

@@ -109,6 +109,9 @@ class TurnRunner:
     async def stop(self) -> None:
         """Let go of the running turn as it stands; it goes on from the log at the next start."""
         self.hold = True
+        running = self.turn or self.compaction
+        if running is not None:
+            running.let_go = True
         if self._task is not None:
             self._task.cancel()
             await asyncio.wait([self._task])

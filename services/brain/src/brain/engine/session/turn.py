@@ -14,7 +14,10 @@ from brain_core.usage import Usage
 
 
 class _Running:
-    """Implements the harness's `SessionPort`. `ended` is set once what ended it is durable."""
+    """Implements the harness's `SessionPort`. `ended` is set once what ended it is durable.
+
+    `let_go`: it didn't end but goes on at the next start of an engine.
+    """
 
     def __init__(
         self,
@@ -31,6 +34,7 @@ class _Running:
         self.model = model or UnavailableModel()
         self.interrupt = Interrupt()
         self.ended = asyncio.Event()
+        self.let_go = False
         self._state = state
         self._journal = journal
 

@@ -8,7 +8,13 @@ from collections.abc import AsyncIterator, Mapping
 from msgspec import Struct
 
 from brain.engine.harness.protocol import Harness
-from brain.engine.log.protocol import EventLog, LogUnavailable, StoredEvent
+from brain.engine.log.protocol import (
+    EventLog,
+    LogUnavailable,
+    OwnedElsewhere,
+    SessionRecord,
+    StoredEvent,
+)
 from brain.engine.model.protocol import Models
 from brain.engine.session.actor import SessionActor
 from brain.engine.session.fanout import Fanout
@@ -33,11 +39,25 @@ class Parts(Struct, frozen=True):
     caller: ToolCaller
 
 
-async def wake(parts: Parts, tenant_id: str, session_id: str, harness: str) -> SessionActor | None:
-    """Own a session and read it; None if it isn't there any more. Raises: LogUnavailable."""
-    epoch = await parts.log.claim(session_id)
-    if epoch is None:
+class Elsewhere(Exception):
+    """Another engine owns the session; `address` is where edges reach it."""
+
+    def __init__(self, address: str) -> None:
+        super().__init__(address)
+        self.address = address
+
+
+async def wake(parts: Parts, record: SessionRecord, epoch: int | None) -> SessionActor | None:
+    """Own a session and read it; None if it isn't there any more.
+
+    With an epoch it is owned already. Raises: Elsewhere, LogUnavailable.
+    """
+    claimed = epoch if epoch is not None else await parts.log.claim(record.id)
+    if claimed is None:
         return None
+    if isinstance(claimed, OwnedElsewhere):
+        raise Elsewhere(claimed.address)
+    tenant_id, session_id, harness, epoch = record.tenant_id, record.id, record.harness, claimed
     stored = [event async for event in _all_events(parts.log, session_id)]
     return build(parts, tenant_id, session_id, harness, epoch, stored)
 
