@@ -11,7 +11,9 @@ from brain.engine.model.protocol import Failure
 from brain_core.usage import Usage
 
 _LONGEST_TEXT = 300
-_KEY_LIKE = re.compile(r"\b(?:sk|pk|rk|gsk|xai|key|AIza)[-_][\w*.-]{6,}|\bAIza[\w-]{10,}", re.ASCII)
+_KEY_LIKE = re.compile(
+    r"\b(?:sk|pk|rk|gsk|xai|key|AIza)[-_][\w*.-]{6,}|\bAIza[\w-]{10,}|\w*\*\*+\w*", re.ASCII
+)
 _BEARER = re.compile(r"\bbearer\s+\S+", re.IGNORECASE)
 _ACCOUNT = re.compile(r"\b(?:org|proj|acct)[-_]\w{6,}", re.ASCII)
 _URL = re.compile(r"\b[a-z][a-z0-9+.-]*://[^\s\"'<>()\[\]]+", re.IGNORECASE)

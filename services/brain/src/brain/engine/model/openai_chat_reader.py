@@ -20,6 +20,9 @@ from brain_core.usage import Usage
 
 _DONE = b"[DONE]"
 _CUT_OFF = ("length", "max_tokens", "model_length")
+_FILTERED = ("safety", "recitation", "blocklist", "prohibited_content", "spii")
+"""What Google calls its filters where it doesn't translate them."""
+
 _FAILED = ("content_filter", "function_call_filter", "error", "insufficient_system_resource")
 
 
@@ -111,7 +114,9 @@ class ChatReader:
         if self._finish_reason is None and not (self.done and self._draft):
             return None
         # Google adds why: `content_filter: SAFETY`.
-        reason, _, why = (self._finish_reason or "").partition(": ")
+        reason, _, why = (self._finish_reason or "").lower().partition(": ")
+        if reason in _FILTERED:
+            reason, why = "content_filter", reason
         if reason in _FAILED:
             return ProviderError((reason,), why)
         self._keep_replay()

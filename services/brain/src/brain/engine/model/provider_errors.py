@@ -67,9 +67,12 @@ _OVERFLOW = re.compile(
     r"context (?:length|window|size)|maximum (?:context|prompt) length"
     r"|exceeds? (?:the )?(?:context|maximum) (?:limit|length)|exceeded max context"
     r"|(?:prompt|input) (?:is )?too long|too many (?:input )?tokens|exceeded model token limit"
-    r"|token count.{0,40}exceeds|input token.{0,40}exceed|tokens` \+ `max_new_tokens` must be"
-    r"|reduce the length of the (?:messages|prompt|input)|model'?s? maximum.{0,20}length",
+    r"|token count.{0,40}exceeds|input token.{0,40}exceed|tokens \+ `max_new_tokens` must be"
+    r"|reduce the length of the (?:messages|prompt|input)|maximum model length",
     re.IGNORECASE,
+)
+_KEY = re.compile(
+    r"(?:incorrect|invalid) api key|api key not valid|invalid x-api-key", re.IGNORECASE
 )
 _NEVER_FITS = re.compile(r"request too large for", re.IGNORECASE)
 """Said as a rate limit, by those who let no single request be as large: waiting doesn't help."""
@@ -124,6 +127,8 @@ def _first(words: Iterable[str], codes: Mapping[str, Code]) -> Code | None:
 def _by_text(text: str, status: int | None) -> Code | None:
     if _QUOTA.search(text):
         return Code.QUOTA_EXCEEDED
+    if _KEY.search(text):
+        return Code.AUTH_FAILED
     # "Too many tokens" in a minute is another matter than too many in a request.
     overflows = status != 429 and _OVERFLOW.search(text)
     return Code.CONTEXT_OVERFLOW if overflows else None
