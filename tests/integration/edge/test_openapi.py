@@ -27,7 +27,7 @@ TOOL = {
     "url": "http://127.0.0.1:9/echo",
     "tenants": ["local"],
 }
-DOCUMENT = create_app(EdgeSettings("unix:none", None, {}, "http://127.0.0.1")).openapi()
+DOCUMENT = create_app(EdgeSettings(("unix:none",), None, {}, "http://127.0.0.1")).openapi()
 OPERATIONS = [
     (path, method, operation)
     for path, methods in DOCUMENT["paths"].items()

@@ -191,10 +191,21 @@ def test_a_short_key_is_a_warning(checked: Checker) -> None:
     assert [warning.pointer for warning in config.warnings] == ["/tenants/0/api_keys_env/0"]
 
 
+def test_where_edges_connect_to_is_where_the_engine_listens_unless_it_is_said(
+    checked: Checker,
+) -> None:
+    config = accepted(checked({"engine": {"listen": "unix:a.sock"}}))
+    assert config.host.engine.connect == [config.host.engine.listen]
+    wrong = {"connect": ["nowhere"], "key_env": "TOOL_KEY", "tls": {"certificate": "x"}}
+    assert pointers(checked({"engine": wrong})) == ["/engine/connect/0", "/engine/tls/certificate"]
+
+
 def test_an_engine_on_tcp_needs_a_key(checked: Checker) -> None:
     engine = {"listen": "0.0.0.0:9000"}
     assert pointers(checked({"engine": engine})) == ["/engine/key_env"]
 
+    only_connects = {"connect": ["unix:engine.sock", "engine.internal:9000"]}
+    assert pointers(checked({"engine": only_connects})) == ["/engine/key_env"]
     config = accepted(checked({"engine": {**engine, "key_env": "TOOL_KEY"}}))
     assert config.engine_key == ENV["TOOL_KEY"]
 

@@ -37,7 +37,7 @@ class ScriptedBrain:
     async def start_engine(self) -> None:
         self._server = grpc.aio.server(options=[("grpc.max_receive_message_length", -1)])
         add_SessionServiceServicer_to_server(self.engine, self._server)
-        self._server.add_insecure_port(self.settings.engine_target)
+        self._server.add_insecure_port(self.settings.engine_targets[0])
         await self._server.start()
 
     async def stop_engine(self) -> None:
@@ -88,7 +88,7 @@ async def scripted_brain(**settings: Any) -> AsyncGenerator[ScriptedBrain]:
             "public_url": "http://127.0.0.1:1",
         }
         target = f"unix:{folder}/engine.sock"
-        brain = ScriptedBrain(EdgeSettings(engine_target=target, **{**defaults, **settings}))
+        brain = ScriptedBrain(EdgeSettings(engine_targets=(target,), **{**defaults, **settings}))
         await brain.start_engine()
         stack.push_async_callback(brain.stop_engine)
         yield await stack.enter_async_context(brain.serving())

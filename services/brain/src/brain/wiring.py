@@ -17,10 +17,10 @@ from msgspec import Raw, Struct
 
 from brain.config.bindings import ToolBinding
 from brain.config.check import CheckedConfig
-from brain.config.host import split_listen, sqlite_path
+from brain.config.host import EngineConfig, EngineTlsConfig, split_listen, sqlite_path
 from brain.edge.app import create_app
 from brain.edge.server import EdgeServer
-from brain.edge.settings import EdgeSettings
+from brain.edge.settings import EdgeSettings, EngineTls
 from brain.engine.harness.protocol import KnownModels
 from brain.engine.harness.registry import harnesses
 from brain.engine.housekeeping import Times
@@ -30,7 +30,7 @@ from brain.engine.model.protocol import Model
 from brain.engine.model.providers import build_models
 from brain.engine.model.proxying import Proxy
 from brain.engine.model.registry import ModelRegistry
-from brain.engine.server import Engine, EngineAddress
+from brain.engine.server import Engine, EngineAddress, EngineIdentity
 from brain.engine.servicer import SessionServicer
 from brain.engine.session.creation import Creation
 from brain.engine.session.fanout import Fanout
@@ -111,7 +111,8 @@ async def running_edge(config: CheckedConfig) -> AsyncGenerator[str]:
     """An edge that serves while the block runs; gives its URL. Raises: StartError."""
     listener = _listen(config.host.listen)
     settings = EdgeSettings(
-        engine_target=config.host.engine.listen,
+        engine_targets=tuple(config.host.engine.connect or ()),
+        engine_tls=_edge_tls(config.host.engine.tls),
         engine_key=config.engine_key,
         api_keys=config.api_keys,
         public_url=config.host.public_url,
@@ -175,7 +176,8 @@ def _engine(
     manager = SessionManager(parts, creation)
     offered = (tuple(parts.harnesses), parts.models.names())
     servicer = SessionServicer(manager, parts.fanout, catalog, inspections, offered)
-    address = EngineAddress(config.host.engine.listen, config.engine_key)
+    tls = _engine_tls(config.host.engine)
+    address = EngineAddress(config.host.engine.listen, config.engine_key, tls)
     _make_room_for_socket(address.target)
     try:
         host = config.host
@@ -183,6 +185,32 @@ def _engine(
         return Engine(address, servicer, manager, times, parts.clock)
     except RuntimeError as error:
         raise StartError(f"The engine can't listen on {address.target}: {error}") from error
+
+
+def _engine_tls(engine: EngineConfig) -> EngineIdentity | None:
+    tls = engine.tls
+    if tls is None or engine.listen.startswith("unix:"):
+        return None
+    if tls.certificate_file is None or tls.key_file is None:
+        raise StartError("The engine needs /engine/tls/certificate_file and /engine/tls/key_file.")
+    return EngineIdentity(_pem(tls.certificate_file), _pem(tls.key_file))
+
+
+def _edge_tls(tls: EngineTlsConfig | None) -> EngineTls | None:
+    if tls is None:
+        return None
+    authority = tls.authority_file
+    return EngineTls(None if authority is None else _pem(authority), tls.name)
+
+
+def _pem(path: str) -> bytes:
+    try:
+        text = Path(path).read_bytes()
+    except OSError as error:
+        raise StartError(f"{path} can't be read: {error.strerror}.") from error
+    if b"-----BEGIN " not in text:
+        raise StartError(f"{path} isn't a PEM file: it must have a line that begins -----BEGIN.")
+    return text
 
 
 def _make_room_for_socket(target: str) -> None:

@@ -120,7 +120,9 @@ def _engine(document: Document, folder: Path, env: Env) -> Iterator[Problem]:
                 f"is a path of {length} bytes, and a socket's path may have {_MAX_SOCKET_PATH}; "
                 "choose a shorter one, for example unix:/run/brain/engine.sock.",
             )
-    elif engine.get("key_env") is None:
+    reached = [listen, *as_list(engine.get("connect"))]
+    over_tcp = any(isinstance(each, str) and not each.startswith("unix:") for each in reached)
+    if over_tcp and engine.get("key_env") is None:
         where = pointer("engine", "key_env")
         yield Problem(where, "is required unless the engine listens on unix:PATH.")
     yield from _variable(engine.get("key_env"), env, "engine", "key_env")
@@ -197,13 +199,29 @@ def _models(host: HostConfig, env: Env) -> tuple[ModelConfig, ...]:
 
 
 def _absolute(host: HostConfig, folder: Path) -> dict[str, object]:
-    listen = host.engine.listen
-    if listen.startswith("unix:"):
-        listen = f"unix:{folder / listen.removeprefix('unix:')}"
     return {
         "store": f"sqlite:///{folder / sqlite_path(host.store)}",
-        "engine": host.engine.model_copy(update={"listen": listen}),
+        "engine": host.engine.model_copy(update=_absolute_engine(host.engine, folder)),
     }
+
+
+def _absolute_engine(engine: EngineConfig, folder: Path) -> dict[str, object]:
+    tls = engine.tls
+    if tls is not None:
+        files = tls.model_dump(include={"certificate_file", "key_file", "authority_file"})
+        update = {name: str(folder / file) for name, file in files.items() if file is not None}
+        tls = tls.model_copy(update=update)
+    return {
+        "listen": _absolute_address(engine.listen, folder),
+        "connect": [_absolute_address(each, folder) for each in engine.connect or [engine.listen]],
+        "tls": tls,
+    }
+
+
+def _absolute_address(address: str, folder: Path) -> str:
+    if address.startswith("unix:"):
+        return f"unix:{folder / address.removeprefix('unix:')}"
+    return address
 
 
 def _warnings(host: HostConfig, env: Env) -> Iterator[Problem]:

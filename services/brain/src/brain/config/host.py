@@ -47,6 +47,12 @@ def _engine_listen(value: str) -> str:
     return value
 
 
+def _file(value: str) -> str:
+    if "\0" in value:
+        raise ValueError("must name a file")
+    return value
+
+
 def _store(value: str) -> str:
     if value.startswith(_SQLITE) and len(value) > len(_SQLITE) and "\0" not in value:
         return value
@@ -67,13 +73,38 @@ def _provider(value: str) -> str:
     return value
 
 
-class EngineConfig(BaseModel):
-    """Where the engine listens, and the variable with the key that callers need."""
+EngineAddress = Annotated[str, AfterValidator(_engine_listen)]
+FilePath = Annotated[str, Field(min_length=1), AfterValidator(_file)]
+
+
+class EngineTlsConfig(BaseModel):
+    """Files in PEM: engines need certificate and key, edges what they trust.
+
+    `name` is the name in the engines' certificates, if it isn't that in their addresses.
+    """
 
     model_config = STRICT
 
-    listen: Annotated[str, AfterValidator(_engine_listen)] = "unix:.brain/engine.sock"
+    certificate_file: FilePath | None = None
+    key_file: FilePath | None = None
+    authority_file: FilePath | None = None
+    name: str | None = None
+
+
+class EngineConfig(BaseModel):
+    """Where the engine listens, and the variable with the key that callers need.
+
+    Edges connect to `connect`, or else to `listen`. `advertise` is where edges find this very
+    engine among others.
+    """
+
+    model_config = STRICT
+
+    listen: EngineAddress = "unix:.brain/engine.sock"
+    connect: Annotated[list[EngineAddress], Field(min_length=1)] | None = None
+    advertise: EngineAddress | None = None
     key_env: Variable | None = None
+    tls: EngineTlsConfig | None = None
 
 
 class TenantConfig(BaseModel):

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from brain.config.bindings import ToolBinding
-from brain.config.host import EngineConfig, HostConfig, ModelConfig, TenantConfig
+from brain.config.host import EngineConfig, EngineTlsConfig, HostConfig, ModelConfig, TenantConfig
 from brain.config.problem import Problem, as_object, listed, pointer
 
 _KINDS = {
@@ -89,7 +89,11 @@ def _range(detail: ErrorDetails) -> str:
 
 
 def _unknown(location: tuple[str | int, ...]) -> str:
-    model = _MODELS.get(str(location[0]), HostConfig) if len(location) > 1 else HostConfig
+    model: type[BaseModel] = (
+        _MODELS.get(str(location[0]), HostConfig) if len(location) > 1 else HostConfig
+    )
+    if location[:2] == ("engine", "tls") and len(location) > 2:
+        model = EngineTlsConfig
     known = list(model.model_fields)
     name = next(reversed(location))
     close = difflib.get_close_matches(str(name), known, n=1)

@@ -22,7 +22,7 @@ from brain.edge.errors import ErrorMiddleware, routing_error
 from brain.edge.headers import HeadersMiddleware
 from brain.edge.routes import catalog, events, health, messages, sessions, usage
 from brain.edge.settings import EdgeSettings
-from brain.edge.watch import Watch
+from brain.edge.watches import Watches
 
 _DESCRIPTION = "Sessions of AI agents: send messages, follow events, decide which tools they have."
 _DOCS_POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
@@ -56,15 +56,15 @@ def create_app(settings: EdgeSettings) -> FastAPI:
 
 def end_streams(app: FastAPI) -> None:
     """End every open event stream, so that a server that stops needn't wait for its readers."""
-    watch: Watch = app.state.watch
+    watch: Watches = app.state.watch
     watch.end_streams()
 
 
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncGenerator[None]:
     settings: EdgeSettings = app.state.settings
-    engine = EngineClient(settings.engine_target, settings.engine_key, settings.rpc_timeout_seconds)
-    watch = Watch(engine)
+    engine = EngineClient(settings)
+    watch = Watches(engine)
     app.state.engine, app.state.watch = engine, watch
     watch.start()
     try:

@@ -91,7 +91,7 @@ async def resolve(engine: EngineClient, token: str) -> tuple[str, str] | None:
     """The tenant and session that an inspection token reads, None once its call has returned."""
     request = ResolveInspectionTokenRequest(inspection_token=token)
     try:
-        answer = await engine.call(engine.stub.ResolveInspectionToken, request)
+        answer = await engine.call(lambda to: to.ResolveInspectionToken, request)
     except AioRpcError as error:
         if error.code() in {grpc.StatusCode.UNAUTHENTICATED, grpc.StatusCode.NOT_FOUND}:
             return None

@@ -8,7 +8,7 @@ from fastapi import Depends, Request
 from brain.edge.auth import Caller
 from brain.edge.engine_client import EngineClient
 from brain.edge.settings import EdgeSettings
-from brain.edge.watch import Watch
+from brain.edge.watches import Watches
 
 
 @dataclass(frozen=True)
@@ -17,7 +17,7 @@ class Context:
 
     caller: Caller
     engine: EngineClient
-    watch: Watch
+    watch: Watches
     settings: EdgeSettings
 
     @property

@@ -7,18 +7,31 @@ MIB = 1024 * 1024
 
 
 @dataclass(frozen=True)
-class EdgeSettings:
-    """Where the engine is, who may call, and how much of everything is too much.
+class EngineTls:
+    """How an engine on another machine is known to be one.
 
-    `engine_target` is `unix:/path` or `host:port`; `engine_key` is sent to it as a bearer token.
+    `authority` is the PEM certificate of who signs the engines' own; None for those that the
+    machine trusts. `name` is the name in their certificates, if it isn't that in their addresses.
+    """
+
+    authority: bytes | None = None
+    name: str | None = None
+
+
+@dataclass(frozen=True)
+class EdgeSettings:
+    """Where the engines are, who may call, and how much of everything is too much.
+
+    `engine_targets` are each `unix:/path` or `host:port`; `engine_key` is sent as a bearer token.
     `api_keys` maps a tenant to its keys, any of which is good. `public_url` is how clients reach
     this server. A follower's queue holds frames that its client hasn't read yet.
     """
 
-    engine_target: str
+    engine_targets: tuple[str, ...]
     engine_key: str | None = field(repr=False)
     api_keys: Mapping[str, tuple[str, ...]] = field(repr=False)
     public_url: str
+    engine_tls: EngineTls | None = None
     max_body_bytes: int = 4 * MIB
     max_metadata_bytes: int = 16 * 1024
     rpc_timeout_seconds: float = 30.0

@@ -16,7 +16,7 @@ from brain.edge.engine_client import EngineClient
 from brain.edge.follower import Follower, Standing
 from brain.edge.frames import HEARTBEAT, frame_of, state_frame
 from brain.edge.problems import not_found, unavailable
-from brain.edge.watch import Watch
+from brain.edge.watches import Watches
 from brainapi.session.v1.session_service_pb2 import ListEventsRequest
 
 PAGE_EVENTS = 200
@@ -27,7 +27,7 @@ _HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 StillAllowed = Callable[[], Awaitable[bool]]
 
 
-async def join(watch: Watch, follower: Follower, timeout_seconds: float) -> Standing:
+async def join(watch: Watches, follower: Follower, timeout_seconds: float) -> Standing:
     """Begin to follow, and say where the session stands. Raises: ProblemError."""
     watch.add(follower)
     try:
@@ -56,7 +56,7 @@ class EventStream(Response):
     def __init__(
         self,
         engine: EngineClient,
-        watch: Watch,
+        watch: Watches,
         follower: Follower,
         standing: Standing,
         *,
@@ -113,9 +113,7 @@ class EventStream(Response):
             limit=PAGE_EVENTS,
         )
         try:
-            page = await self._engine.call(
-                self._engine.stub.ListEvents, request, PAGE_TIMEOUT_SECONDS
-            )
+            page = await self._engine.call(lambda to: to.ListEvents, request, PAGE_TIMEOUT_SECONDS)
         except AioRpcError as error:
             if error.code() is grpc.StatusCode.NOT_FOUND:
                 follower.end("missing")

@@ -1,20 +1,21 @@
-"""The one stream of events from the engine to this process, fanned out to its followers.
+"""The one stream of events from an engine to this process, fanned out to its followers.
 
-Above: `sse`. Below: the rpc WatchEvents. An event of a session arrives once, becomes a frame
+Above: `watches`. Below: the rpc WatchEvents. An event of a session arrives once, becomes a frame
 once, and goes to every follower that had joined by then. A follower that lost its place (`Gap`,
-a session that moved, a broken stream) is subscribed again and catches up from the log.
+a broken stream) is subscribed again and catches up from the log. One whose session another engine
+has is left to `watches`.
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 
 import structlog
 from grpc.aio import AioRpcError
 
 from brain.edge.convert import STATUS_NAMES
-from brain.edge.engine_client import EngineClient
 from brain.edge.follower import Follower, Standing
 from brain.edge.frames import frame_of
+from brain.edge.link import Link
 from brainapi.event.v1.event_pb2 import Event
 from brainapi.session.v1 import session_service_pb2 as pb
 
@@ -26,10 +27,22 @@ _log = structlog.get_logger(__name__)
 
 
 class Watch:
-    """Keeps the stream open while it runs, and opens it anew whenever it breaks."""
+    """Keeps the stream open while it runs, and opens it anew whenever it breaks.
 
-    def __init__(self, engine: EngineClient) -> None:
-        self._engine = engine
+    `link` says where to; `moved` is told of a follower whose session is elsewhere, and of the
+    engine that has it, if it was named. With `broken`, a stream that broke is not opened again;
+    its followers are handed over instead.
+    """
+
+    def __init__(
+        self,
+        link: Callable[[], Link],
+        moved: Callable[[Follower, str], None],
+        broken: Callable[[], None] | None = None,
+    ) -> None:
+        self._link = link
+        self._moved = moved
+        self._broken = broken
         self._followers: dict[Follower, int] = {}
         self._by_watch_id: dict[int, Follower] = {}
         self._live: dict[str, list[Follower]] = {}
@@ -65,6 +78,11 @@ class Watch:
         self._followers[follower] = 0
         self._subscribe(follower)
         self._wanted.set()
+
+    @property
+    def followers(self) -> list[Follower]:
+        """All that were added and not removed."""
+        return list(self._followers)
 
     def remove(self, follower: Follower) -> None:
         """Stop following."""
@@ -136,6 +154,9 @@ class Watch:
             if not lost:
                 _log.warning("watch_lost", reason=reason, followers=len(self._followers))
                 lost = True
+            if self._broken is not None:
+                self._broken()
+                return
             self._break()
             await self._pause(backoff)
             backoff = min(backoff * 2, _MAX_BACKOFF_SECONDS)
@@ -146,7 +167,8 @@ class Watch:
         for follower in list(self._followers):
             self._forget(follower)  # it may have come in the pause, and asked the stream before
             self._subscribe(follower)
-        call = self._engine.stub.WatchEvents(_drain(self._requests), metadata=self._engine.metadata)
+        link = self._link()
+        call = link.stub.WatchEvents(_drain(self._requests), metadata=link.metadata)
         try:
             async for response in call:
                 self._connected = True
@@ -213,7 +235,8 @@ class Watch:
         for follower in self._those(session_id, ended.watch_id):
             match ended.reason:
                 case pb.END_REASON_MOVED:
-                    self.rejoin_later(follower)
+                    self._forget(follower)
+                    self._moved(follower, ended.owner)
                     continue
                 case pb.END_REASON_CLOSED:
                     follower.close()

@@ -31,6 +31,9 @@ _OPTIONS = (
     ("grpc.max_receive_message_length", _MAX_MESSAGE),
     ("grpc.max_send_message_length", _MAX_MESSAGE),
     ("grpc.so_reuseport", 0),
+    # Edges ask every few seconds whether this machine is still there.
+    ("grpc.http2.min_ping_interval_without_data_ms", 4_000),
+    ("grpc.http2.max_ping_strikes", 0),
 )
 _LAST_ANSWERS_SECONDS = 5.0
 """How long calls that came before the engine was told to stop may take to be answered."""
@@ -54,11 +57,19 @@ def _add_health_servicer(servicer: _Health, server: grpc.aio.Server) -> None:
     stubs.add_HealthServicer_to_server(servicer, server)
 
 
+class EngineIdentity(Struct, frozen=True):
+    """What the engine shows to be known by, for TLS: PEM."""
+
+    certificate: bytes
+    private_key: bytes
+
+
 class EngineAddress(Struct, frozen=True):
     """Where the engine listens: `unix:PATH` or `HOST:PORT`, and the key that callers must have."""
 
     target: str
     key: str | None
+    tls: EngineIdentity | None = None
 
 
 class Engine:
@@ -84,9 +95,15 @@ class Engine:
         _add_health_servicer(self._health, self._server)
         names = (_SERVICE, HEALTH, reflection.SERVICE_NAME)
         reflection.enable_server_reflection(names, self._server)
-        self.port = self._server.add_insecure_port(address.target)
+        self.port = self._listen(address)
         self._house = Housekeeping(manager, times, clock, self._tell_health)
         self._housekeeping: asyncio.Task[None] | None = None
+
+    def _listen(self, address: EngineAddress) -> int:
+        if address.tls is None:
+            return self._server.add_insecure_port(address.target)
+        pair = (address.tls.private_key, address.tls.certificate)
+        return self._server.add_secure_port(address.target, grpc.ssl_server_credentials([pair]))
 
     async def start(self) -> None:
         """Take up the open sessions, then serve."""

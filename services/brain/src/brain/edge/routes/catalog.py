@@ -21,5 +21,5 @@ async def get_catalog(request: Request, context: ContextDep) -> Response:
     read_query(request, NoQuery)
     engine = context.engine
     rpc = GetCatalogRequest(tenant_id=context.tenant_id)
-    catalog = await engine.call(engine.stub.GetCatalog, rpc)
+    catalog = await engine.call(lambda to: to.GetCatalog, rpc)
     return answer(catalog_view(catalog))

@@ -56,7 +56,7 @@ async def _page(context: Context, session_id: str, after: int, limit: int) -> Re
     rpc = ListEventsRequest(
         tenant_id=context.tenant_id, session_id=session_id, after=after, limit=limit
     )
-    page = await engine.call(engine.stub.ListEvents, rpc)
+    page = await engine.call(lambda to: to.ListEvents, rpc)
     return Response(event_page(page, after), media_type="application/json")
 
 

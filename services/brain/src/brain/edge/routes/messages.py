@@ -42,7 +42,7 @@ async def send_message(request: Request, session_id: str, context: ContextDep) -
         delivery=convert.DELIVERY[message.delivery],
         traceparent=_traceparent(request),
     )
-    sent = await engine.call(engine.stub.SendMessage, rpc)
+    sent = await engine.call(lambda to: to.SendMessage, rpc)
     turn_id = sent.turn_id or None
     return views.answer(views.AcceptedMessage(sent.message_id, sent.seq, turn_id, sent.queued), 202)
 
@@ -66,7 +66,7 @@ async def list_messages(request: Request, session_id: str, context: ContextDep) 
     read_query(request, ListMessagesQuery)
     engine = context.engine
     rpc = pb.ListQueuedMessagesRequest(tenant_id=context.tenant_id, session_id=session_id)
-    queue = await engine.call(engine.stub.ListQueuedMessages, rpc)
+    queue = await engine.call(lambda to: to.ListQueuedMessages, rpc)
     waiting = [convert.queued_view(message) for message in queue.messages]
     return views.answer(views.QueuedMessageList(waiting))
 
@@ -84,5 +84,5 @@ async def withdraw_message(
     rpc = pb.WithdrawMessageRequest(
         tenant_id=context.tenant_id, session_id=session_id, message_id=message_id
     )
-    await engine.call(engine.stub.WithdrawMessage, rpc)
+    await engine.call(lambda to: to.WithdrawMessage, rpc)
     return Response(status_code=204)

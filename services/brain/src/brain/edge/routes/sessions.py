@@ -30,7 +30,7 @@ async def create_session(request: Request, context: ContextDep) -> Response:
     engine = context.engine
     body = await read_json(request, context.settings.max_body_bytes)
     rpc = _create_request(body, context)
-    made = (await engine.call(engine.stub.CreateSession, rpc)).session
+    made = (await engine.call(lambda to: to.CreateSession, rpc)).session
     location = f"{context.settings.public_url.rstrip('/')}/sessions/{made.id}"
     return views.answer(convert.session_view(made), 201, {"Location": location})
 
@@ -63,7 +63,7 @@ async def list_sessions(request: Request, context: ContextDep) -> Response:
         cursor=query.cursor or "",
         status=convert.STATUS[query.status] if query.status else status,
     )
-    page = await engine.call(engine.stub.ListSessions, rpc)
+    page = await engine.call(lambda to: to.ListSessions, rpc)
     sessions = [convert.session_view(session) for session in page.sessions]
     return views.answer(views.SessionList(sessions, page.next_cursor or None))
 
@@ -77,7 +77,7 @@ async def get_session(request: Request, session_id: str, context: ContextDep) ->
     read_query(request, NoQuery)
     engine = context.engine
     rpc = pb.GetSessionRequest(tenant_id=context.tenant_id, session_id=session_id)
-    found = await engine.call(engine.stub.GetSession, rpc)
+    found = await engine.call(lambda to: to.GetSession, rpc)
     return views.answer(convert.session_view(found.session))
 
 
@@ -99,7 +99,7 @@ async def interrupt_session(request: Request, session_id: str, context: ContextD
         tenant_id=context.tenant_id, session_id=session_id, keep_queue=wanted.keep_queue
     )
     done = await engine.call(
-        engine.stub.InterruptTurn, rpc, context.settings.turn_end_timeout_seconds
+        lambda to: to.InterruptTurn, rpc, context.settings.turn_end_timeout_seconds
     )
     return views.answer(views.Interrupted(done.interrupted, done.turn_id or None))
 
@@ -120,7 +120,7 @@ async def compact_session(request: Request, session_id: str, context: ContextDep
     await read_optional_model(request, models.Compact, context.settings.max_body_bytes)
     rpc = pb.CompactSessionRequest(tenant_id=context.tenant_id, session_id=session_id)
     done = await engine.call(
-        engine.stub.CompactSession, rpc, context.settings.compaction_timeout_seconds
+        lambda to: to.CompactSession, rpc, context.settings.compaction_timeout_seconds
     )
     return views.answer(views.Compacted(done.tokens_before, done.tokens_after))
 
@@ -141,7 +141,7 @@ async def close_session(request: Request, session_id: str, context: ContextDep) 
     await read_optional_model(request, models.Close, context.settings.max_body_bytes)
     rpc = pb.CloseSessionRequest(tenant_id=context.tenant_id, session_id=session_id)
     done = await engine.call(
-        engine.stub.CloseSession, rpc, context.settings.turn_end_timeout_seconds
+        lambda to: to.CloseSession, rpc, context.settings.turn_end_timeout_seconds
     )
     return views.answer(convert.session_view(done.session))
 
@@ -155,5 +155,5 @@ async def delete_session(request: Request, session_id: str, context: ContextDep)
     read_query(request, NoQuery)
     engine = context.engine
     rpc = pb.DeleteSessionRequest(tenant_id=context.tenant_id, session_id=session_id)
-    await engine.call(engine.stub.DeleteSession, rpc, context.settings.turn_end_timeout_seconds)
+    await engine.call(lambda to: to.DeleteSession, rpc, context.settings.turn_end_timeout_seconds)
     return Response(status_code=204)

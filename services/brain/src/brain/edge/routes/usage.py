@@ -28,7 +28,7 @@ async def get_usage(request: Request, context: ContextDep) -> Response:
     rpc = GetUsageRequest(
         tenant_id=context.tenant_id, from_day=_day(query.from_day), to_day=_day(query.to_day)
     )
-    return answer(usage_list(await engine.call(engine.stub.GetUsage, rpc)))
+    return answer(usage_list(await engine.call(lambda to: to.GetUsage, rpc)))
 
 
 def _day(day: date | None) -> str:
