@@ -10,6 +10,7 @@ from brain.engine.model.anthropic_request import Replay
 from brain.engine.model.draft import Draft, Kind, Part
 from brain.engine.model.protocol import Answer, Delta
 from brain.engine.model.provider_errors import ProviderError, read_error
+from brain.engine.model.typed_events import TypedEvents
 from brain_core.usage import Usage
 
 _CUT_OFF = ("max_tokens", "model_context_window_exceeded")
@@ -41,6 +42,10 @@ class _Block(Struct, frozen=True):
     input: dict[str, Any] = {}
 
 
+class _Stop(Struct, frozen=True):
+    explanation: str | None = None
+
+
 class _Delta(Struct, frozen=True):
     type: str = ""
     text: str = ""
@@ -48,6 +53,7 @@ class _Delta(Struct, frozen=True):
     signature: str = ""
     partial_json: str = ""
     stop_reason: str | None = None
+    stop_details: _Stop | None = None
 
 
 class _Event(Struct, frozen=True):
@@ -61,7 +67,18 @@ class _Event(Struct, frozen=True):
     usage: _Usage | None = None
 
 
-_decode = msgspec.json.Decoder(_Event).decode
+_KINDS = frozenset(
+    {
+        "message_start",
+        "content_block_start",
+        "content_block_delta",
+        "content_block_stop",
+        "message_delta",
+        "message_stop",
+        "error",
+    }
+)
+_decode = TypedEvents(_Event, _KINDS).decode
 
 
 class AnthropicReader:
@@ -72,17 +89,23 @@ class AnthropicReader:
         self.usage = Usage()
         self._draft = Draft()
         self._open: dict[int, Part] = {}
+        self._inputs: dict[int, dict[str, Any]] = {}
         self._signatures: dict[int, str] = {}
         self._stop_reason: str | None = None
+        self._explanation = ""
         self._error: ProviderError | None = None
 
     def read(self, data: bytes) -> Sequence[Delta]:
         """The pieces in one event's data. Raises: MsgspecError."""
         event = _decode(data)
+        if event is None:
+            return ()
         if event.type == "content_block_delta" and event.delta is not None:
             return self._piece(event.index, event.delta)
         if event.type == "content_block_start" and event.content_block is not None:
             return self._begin(event.index, event.content_block)
+        if event.type == "content_block_stop":
+            return self._close(event.index)
         if event.type == "error":
             self._error, self.done = read_error(data), True
         else:
@@ -94,7 +117,9 @@ class AnthropicReader:
         if self._error is not None or self._stop_reason is None:
             return self._error
         if self._stop_reason == "refusal":
-            return ProviderError(("refusal",))
+            return ProviderError(("refusal",), self._explanation)
+        for index in list(self._open):
+            self._close(index)
         return self._draft.answer(cut_off=self._stop_reason in _CUT_OFF, usage=self.usage)
 
     def _note(self, event: _Event) -> None:
@@ -104,8 +129,8 @@ class AnthropicReader:
             self._count(event.usage)
             if event.delta is not None:
                 self._stop_reason = event.delta.stop_reason or self._stop_reason
-        elif event.type == "content_block_stop":
-            self._open.pop(event.index, None)
+                details = event.delta.stop_details
+                self._explanation = (details and details.explanation) or ""
         elif event.type == "message_stop":
             self.done = True
             self._stop_reason = self._stop_reason or "end_turn"
@@ -120,12 +145,17 @@ class AnthropicReader:
         if block.type == "redacted_thinking":
             self._opened(index, "thinking").replay = _replay(Replay(data=block.data))
         elif block.type == "tool_use":
-            part = self._opened(index, "tool_arguments", block.name)
-            # Usually empty here, and streamed afterwards; some servers give it whole.
-            return self._with(
-                part, msgspec.json.encode(block.input).decode() if block.input else ""
-            )
+            self._opened(index, "tool_arguments", block.name)
+            self._inputs[index] = block.input
         return ()
+
+    def _close(self, index: int) -> Sequence[Delta]:
+        part = self._open.pop(index, None)
+        # Usually empty at the beginning, and streamed afterwards; some servers give it whole.
+        given = self._inputs.pop(index, None)
+        if part is None or part.text or not given:
+            return ()
+        return self._with(part, msgspec.json.encode(given).decode())
 
     def _opened(self, index: int, kind: Kind, name: str = "") -> Part:
         self._open[index] = part = self._draft.open(kind, name)

@@ -12,10 +12,20 @@ from msgspec import Raw, Struct
 from brain.engine.model.dialect import Target
 from brain.engine.model.pricing import ModelFacts
 from brain.engine.model.protocol import AssistantTurn, ModelRequest, ToolTurn, Turn, UserTurn
-from brain.engine.model.replay import NO_TEXT, call_arguments, call_name, own_replay, visible
+from brain.engine.model.replay import (
+    NO_TEXT,
+    call_arguments,
+    call_name,
+    own_replay,
+    visible,
+    without_last_thoughts,
+)
 from brain_core.content import AssistantBlock, TextBlock, ThinkingBlock, UserBlock
 
 API = "anthropic-messages"
+_CLAUDES_OUTPUT_TOKENS = 32_000
+"""What each Claude can write that isn't in the table, since that is newer than those that can't."""
+
 _USUAL_OUTPUT_TOKENS = 8192
 _LEAST_BUDGET = 1024
 _BUDGETS = {"low": 2048, "medium": 8192, "high": 16_384}
@@ -156,10 +166,12 @@ def _thinking(
 ) -> tuple[int, Thoughts | None, Output | None]:
     """How many tokens the answer may have, its thoughts included, and how to think."""
     most = facts.max_output_tokens
-    asked = request.max_output_tokens or most or _USUAL_OUTPUT_TOKENS
+    claude = request.model.startswith("claude-")
+    usual = _CLAUDES_OUTPUT_TOKENS if claude else _USUAL_OUTPUT_TOKENS
+    asked = request.max_output_tokens or most or usual
     if request.thinking == "off":
         return asked, None, None
-    kind = facts.thinking or ("adaptive" if request.model.startswith("claude-") else "budget")
+    kind = facts.thinking or ("adaptive" if claude else "budget")
     if kind == "adaptive":
         return asked, Thoughts("adaptive", display="summarized"), Output(request.thinking)
     budget = _BUDGETS[request.thinking]
@@ -221,7 +233,7 @@ def _seen(block: UserBlock, target: Target) -> Text | Image:
 
 
 def _assistant(turn: AssistantTurn, target: Target) -> list[AssistantPart]:
-    parts = (_said(block, turn, target) for block in turn.content)
+    parts = (_said(block, turn, target) for block in without_last_thoughts(turn.content))
     return [part for part in parts if part is not None]
 
 

@@ -212,7 +212,7 @@ class _Conversation:
             self._messages.append(Assistant(_BRIDGE))
         texts = [part.text for part in parts if isinstance(part, Text)]
         plain = len(texts) == len(parts)
-        self._messages.append(User("\n\n".join(texts) if plain else parts))
+        self._messages.append(User("\n\n".join(texts) or NO_TEXT if plain else parts))
 
     def _after_result(self) -> bool:
         return bool(self._messages) and isinstance(self._messages[-1], Result)

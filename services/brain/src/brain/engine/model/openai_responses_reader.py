@@ -15,6 +15,7 @@ from brain.engine.model.openai_chat_reader import without
 from brain.engine.model.openai_responses_request import Replay
 from brain.engine.model.protocol import Answer, Delta
 from brain.engine.model.provider_errors import ProviderError, read_error
+from brain.engine.model.typed_events import TypedEvents
 from brain_core.usage import Usage
 
 _STREAMED: dict[str, Kind] = {
@@ -80,7 +81,10 @@ class _Event(Struct, frozen=True):
     response: _Response | None = None
 
 
-_decode = msgspec.json.Decoder(_Event).decode
+_KINDS = frozenset(
+    {*_STREAMED, *_ENDS, "response.output_item.added", "response.output_item.done", "error"}
+)
+_decode = TypedEvents(_Event, _KINDS).decode
 _decode_item = msgspec.json.Decoder(_Item).decode
 
 
@@ -101,6 +105,8 @@ class ResponsesReader:
         if data.strip() == b"[DONE]":
             return ()
         event = _decode(data)
+        if event is None:
+            return ()
         streamed = _STREAMED.get(event.type)
         if streamed is not None:
             return self._piece(event, streamed)
@@ -140,8 +146,10 @@ class ResponsesReader:
             self._error = read_error(error)
         elif response.incomplete_details is not None:
             self._cut_off = response.incomplete_details.reason
+        unheard = not self._draft
         for index, item in enumerate(response.output):
-            yield from self._finish(index, item)
+            if unheard or index in self._items:
+                yield from self._finish(index, item)
 
     def _piece(self, event: _Event, kind: Kind) -> Sequence[Delta]:
         part = self._items.get(event.output_index)

@@ -4,6 +4,7 @@ The provider keeps nothing: each request tells the whole conversation, as items.
 thought is handed back encrypted, as the provider gave it.
 """
 
+import re
 from collections.abc import Iterator
 from typing import Any, Literal
 
@@ -20,10 +21,13 @@ from brain.engine.model.replay import (
     data_url,
     own_replay,
     visible,
+    without_last_thoughts,
 )
 from brain_core.content import TextBlock, ThinkingBlock, ToolCallBlock
 
 API = "openai-responses"
+_REASONING_NAME = re.compile(r"o\d|gpt-(?:[5-9]|\d\d)(?!.*-chat)")
+"""How models are called that reason, if nothing else is known of them."""
 
 
 class Text(Struct, frozen=True, tag="input_text"):
@@ -112,8 +116,8 @@ class Replay(Struct, frozen=True, tag_field="api", tag=API):
 def write(request: ModelRequest, target: Target) -> bytes:
     """The body of a request. Raises: MsgspecError, UnicodeError."""
     thinks = request.thinking != "off"
-    # A model that is known not to reason refuses to be asked for it.
-    encrypted = thinks or target.facts.reasons is not False
+    # A model that doesn't reason refuses to be asked for it.
+    encrypted = thinks or _reasons(request.model, target)
     return msgspec.json.encode(
         Request(
             model=request.model,
@@ -132,6 +136,12 @@ def write(request: ModelRequest, target: Target) -> bytes:
             temperature=request.temperature,
         )
     )
+
+
+def _reasons(model: str, target: Target) -> bool:
+    if target.facts.reasons is not None:
+        return target.facts.reasons
+    return _REASONING_NAME.match(model) is not None
 
 
 def _items(turn: Turn, target: Target) -> Iterator[Item]:
@@ -155,7 +165,7 @@ def _parts(turn: UserTurn | ToolTurn, target: Target) -> list[Part]:
 
 
 def _assistant(turn: AssistantTurn, target: Target) -> Iterator[Item]:
-    for block in turn.content:
+    for block in without_last_thoughts(turn.content):
         if isinstance(block, TextBlock):
             if block.text:
                 yield Assistant(block.text)

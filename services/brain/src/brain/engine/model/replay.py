@@ -12,7 +12,14 @@ import msgspec
 from msgspec import UNSET, Raw
 
 from brain.engine.model.protocol import AssistantTurn
-from brain_core.content import ImageBlock, TextBlock, ThinkingBlock, ToolCallBlock, UserBlock
+from brain_core.content import (
+    AssistantBlock,
+    ImageBlock,
+    TextBlock,
+    ThinkingBlock,
+    ToolCallBlock,
+    UserBlock,
+)
 
 _SEEN = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
 """The images that every provider with eyes takes."""
@@ -45,6 +52,19 @@ def visible(block: UserBlock, *, sees_images: bool) -> UserBlock:
     if isinstance(block, TextBlock) or (sees_images and block.mime_type in _SEEN):
         return block
     return TextBlock(f"[an image of type {block.mime_type}, which this model can't see]")
+
+
+def without_last_thoughts(content: tuple[AssistantBlock, ...]) -> tuple[AssistantBlock, ...]:
+    """The content up to its last text or call.
+
+    An answer may have been cut off in a thought, which providers refuse if nothing follows it.
+    """
+    says = [
+        index
+        for index, block in enumerate(content)
+        if isinstance(block, ToolCallBlock) or (isinstance(block, TextBlock) and block.text.strip())
+    ]
+    return content[: says[-1] + 1] if says else ()
 
 
 def data_url(image: ImageBlock) -> str:
