@@ -7,7 +7,8 @@ from brain.engine.model.protocol import Answer, RequestedCall
 from brain_core.content import TextBlock, ThinkingBlock
 from brain_core.usage import Usage
 from brain_testing.desk import within
-from brain_testing.model_driver import ANTHROPIC, ModelDriver, asked, replay_of
+from brain_testing.model_driver import ANTHROPIC, ModelDriver
+from brain_testing.model_turns import asked, replay_of
 from brain_testing.raw_script import Close, Read, Send, UntilGone, head, streams
 from brain_testing.tool_server import ToolServer
 

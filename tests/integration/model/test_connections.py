@@ -13,7 +13,8 @@ from brain_core.content import TextBlock
 from brain_core.usage import Usage
 from brain_testing.certificates import self_signed
 from brain_testing.desk import within
-from brain_testing.model_driver import KEY, ModelDriver, asked, hear
+from brain_testing.model_driver import KEY, ModelDriver, hear
+from brain_testing.model_turns import asked
 from brain_testing.raw_script import (
     Close,
     Flood,

@@ -6,7 +6,8 @@ import pytest
 from brain.engine.model.protocol import Answer, RequestedCall
 from brain_core.content import TextBlock, ThinkingBlock
 from brain_core.usage import Usage
-from brain_testing.model_driver import RESPONSES, ModelDriver, replay_of
+from brain_testing.model_driver import RESPONSES, ModelDriver
+from brain_testing.model_turns import replay_of
 from brain_testing.raw_script import streams
 from brain_testing.tool_server import ToolServer
 

@@ -8,7 +8,8 @@ from brain.engine.model.protocol import Delta, Failure
 from brain_core.usage import Usage
 from brain_testing.desk import within
 from brain_testing.manual_clock import ManualClock
-from brain_testing.model_driver import ANTHROPIC, CHAT, RESPONSES, Heard, ModelDriver, asked, hear
+from brain_testing.model_driver import ANTHROPIC, CHAT, RESPONSES, Heard, ModelDriver, hear
+from brain_testing.model_turns import asked
 from brain_testing.raw_script import Gate, Read, Script, Send, Step, UntilGone, head
 from brain_testing.tool_server import ToolServer
 

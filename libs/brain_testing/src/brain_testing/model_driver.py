@@ -20,14 +20,12 @@ from brain.engine.model.protocol import (
     Failure,
     Model,
     ModelRequest,
-    Turn,
-    UserTurn,
 )
 from brain.engine.model.providers import build_models
 from brain.engine.model.proxying import ProxyFor, no_proxy
 from brain.engine.model.registry import ModelRegistry
 from brain_core.clock import Clock, SystemClock
-from brain_core.content import TextBlock, ThinkingBlock
+from brain_testing.model_turns import asked
 from brain_testing.tool_server import ToolServer
 
 KEY = "k3y-of-the-provider-0123456789"
@@ -35,22 +33,6 @@ PATIENCE = 20.0
 CHAT = "openai-chat"
 RESPONSES = "openai-responses"
 ANTHROPIC = "anthropic-messages"
-
-
-def asked(*turns: Turn, **fields: Any) -> ModelRequest:
-    """A request; without turns the user says `Hi`."""
-    return ModelRequest("m", turns or (said("Hi"),), **fields)
-
-
-def said(text: str) -> UserTurn:
-    """A user's words."""
-    return UserTurn((TextBlock(text),))
-
-
-def replay_of(block: ThinkingBlock) -> Any:
-    """What is kept of a thought for its provider."""
-    assert block.replay is not msgspec.UNSET
-    return msgspec.json.decode(block.replay)
 
 
 @dataclass

@@ -42,7 +42,7 @@ def call_name(call: ToolCallBlock) -> str:
 
 def call_arguments(call: ToolCallBlock) -> Raw:
     """The call's arguments as a JSON object. What the model wrote in its place is put into one."""
-    if bytes(call.arguments[:1]) == b"{":
+    if bytes(call.arguments)[:1] == b"{":
         return call.arguments
     return Raw(msgspec.json.encode({"arguments_as_written": call.arguments}))
 
