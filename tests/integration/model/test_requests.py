@@ -15,6 +15,7 @@ pytestmark = pytest.mark.requirement("MODEL-01")
 
 Sent = Callable[..., Awaitable[Any]]
 APIS = (CHAT, RESPONSES, ANTHROPIC)
+MARK = {"type": "ephemeral"}
 URL = "data:image/png;base64,aGk="
 
 BATCH: tuple[Turn, ...] = (
@@ -26,156 +27,153 @@ BATCH: tuple[Turn, ...] = (
 )
 
 
-async def test_a_batch_with_an_image_in_a_result_chat(sent: Sent) -> None:
-    body = await sent(CHAT, asked(*BATCH, system_prompt="Be kind.", tools=(TOOL,)))
-
-    assert body == {
-        "model": "m",
-        "stream": True,
-        "stream_options": {"include_usage": True},
-        "tools": [
-            {
-                "type": "function",
-                "function": {
-                    "name": "echo",
-                    "description": "Says it again.",
-                    "parameters": {"type": "object"},
-                },
-            }
-        ],
-        "messages": [
-            {"role": "system", "content": "Be kind."},
-            {"role": "user", "content": "Look."},
-            {
-                "role": "assistant",
-                "content": "I do.",
-                "tool_calls": [
-                    {
-                        "type": "function",
-                        "id": "c1",
-                        "function": {"name": "echo", "arguments": '{"text":"hi"}'},
-                    },
-                    {
-                        "type": "function",
-                        "id": "c2",
-                        "function": {"name": "echo", "arguments": "{}"},
-                    },
-                ],
-            },
-            {"role": "tool", "tool_call_id": "c1", "content": "one"},
-            {"role": "tool", "tool_call_id": "c2", "content": "Error: no"},
-            {
-                "role": "user",
-                "content": [
-                    {"type": "text", "text": "Images in the result of echo:"},
-                    {"type": "image_url", "image_url": {"url": URL}},
-                    {"type": "text", "text": "Go on."},
-                ],
-            },
-        ],
-    }
-
-
-async def test_a_batch_with_an_image_in_a_result_responses(sent: Sent) -> None:
-    body = await sent(RESPONSES, asked(*BATCH, system_prompt="Be kind.", tools=(TOOL,)))
-
-    assert body == {
-        "model": "m",
-        "stream": True,
-        "store": False,
-        "instructions": "Be kind.",
-        "tools": [
-            {
-                "type": "function",
+CHAT_BODY: dict[str, Any] = {
+    "model": "m",
+    "stream": True,
+    "stream_options": {"include_usage": True},
+    "tools": [
+        {
+            "type": "function",
+            "function": {
                 "name": "echo",
                 "description": "Says it again.",
                 "parameters": {"type": "object"},
-                "strict": False,
-            }
-        ],
-        "input": [
-            {"role": "user", "content": [{"type": "input_text", "text": "Look."}]},
-            {"role": "assistant", "content": "I do."},
-            {
-                "type": "function_call",
-                "call_id": "c1",
-                "name": "echo",
-                "arguments": '{"text":"hi"}',
             },
-            {"type": "function_call", "call_id": "c2", "name": "echo", "arguments": "{}"},
-            {
-                "type": "function_call_output",
-                "call_id": "c1",
-                "output": [
-                    {"type": "input_text", "text": "one"},
-                    {"type": "input_image", "image_url": URL, "detail": "auto"},
-                ],
-            },
-            {"type": "function_call_output", "call_id": "c2", "output": "Error:\nno"},
-            {"role": "user", "content": [{"type": "input_text", "text": "Go on."}]},
-        ],
-    }
+        }
+    ],
+    "messages": [
+        {"role": "system", "content": "Be kind."},
+        {"role": "user", "content": "Look."},
+        {
+            "role": "assistant",
+            "content": "I do.",
+            "tool_calls": [
+                {
+                    "type": "function",
+                    "id": "c1",
+                    "function": {"name": "echo", "arguments": '{"text":"hi"}'},
+                },
+                {
+                    "type": "function",
+                    "id": "c2",
+                    "function": {"name": "echo", "arguments": "{}"},
+                },
+            ],
+        },
+        {"role": "tool", "tool_call_id": "c1", "content": "one"},
+        {"role": "tool", "tool_call_id": "c2", "content": "Error: no"},
+        {
+            "role": "user",
+            "content": [
+                {"type": "text", "text": "Images in the result of echo:"},
+                {"type": "image_url", "image_url": {"url": URL}},
+                {"type": "text", "text": "Go on."},
+            ],
+        },
+    ],
+}
 
+RESPONSES_BODY: dict[str, Any] = {
+    "model": "m",
+    "stream": True,
+    "store": False,
+    "instructions": "Be kind.",
+    "tools": [
+        {
+            "type": "function",
+            "name": "echo",
+            "description": "Says it again.",
+            "parameters": {"type": "object"},
+            "strict": False,
+        }
+    ],
+    "input": [
+        {"role": "user", "content": [{"type": "input_text", "text": "Look."}]},
+        {"role": "assistant", "content": "I do."},
+        {
+            "type": "function_call",
+            "call_id": "c1",
+            "name": "echo",
+            "arguments": '{"text":"hi"}',
+        },
+        {"type": "function_call", "call_id": "c2", "name": "echo", "arguments": "{}"},
+        {
+            "type": "function_call_output",
+            "call_id": "c1",
+            "output": [
+                {"type": "input_text", "text": "one"},
+                {"type": "input_image", "image_url": URL, "detail": "auto"},
+            ],
+        },
+        {"type": "function_call_output", "call_id": "c2", "output": "Error:\nno"},
+        {"role": "user", "content": [{"type": "input_text", "text": "Go on."}]},
+    ],
+}
 
-async def test_a_batch_with_an_image_in_a_result_anthropic(sent: Sent) -> None:
-    body = await sent(ANTHROPIC, asked(*BATCH, system_prompt="Be kind.", tools=(TOOL,)))
-
-    mark = {"type": "ephemeral"}
-    assert body == {
-        "model": "m",
-        "max_tokens": 8192,
-        "stream": True,
-        "system": [{"type": "text", "text": "Be kind.", "cache_control": mark}],
-        "tools": [
-            {
-                "name": "echo",
-                "description": "Says it again.",
-                "input_schema": {"type": "object"},
-                "cache_control": mark,
-            }
-        ],
-        "messages": [
-            {
-                "role": "user",
-                "content": [{"type": "text", "text": "Look.", "cache_control": mark}],
-            },
-            {
-                "role": "assistant",
-                "content": [
-                    {"type": "text", "text": "I do."},
-                    {"type": "tool_use", "id": "c1", "name": "echo", "input": {"text": "hi"}},
-                    {"type": "tool_use", "id": "c2", "name": "echo", "input": {}},
-                ],
-            },
-            {
-                "role": "user",
-                "content": [
-                    {
-                        "type": "tool_result",
-                        "tool_use_id": "c1",
-                        "content": [
-                            {"type": "text", "text": "one"},
-                            {
-                                "type": "image",
-                                "source": {
-                                    "type": "base64",
-                                    "media_type": "image/png",
-                                    "data": "aGk=",
-                                },
+ANTHROPIC_BODY: dict[str, Any] = {
+    "model": "m",
+    "max_tokens": 8192,
+    "stream": True,
+    "system": [{"type": "text", "text": "Be kind.", "cache_control": MARK}],
+    "tools": [
+        {
+            "name": "echo",
+            "description": "Says it again.",
+            "input_schema": {"type": "object"},
+            "cache_control": MARK,
+        }
+    ],
+    "messages": [
+        {
+            "role": "user",
+            "content": [{"type": "text", "text": "Look.", "cache_control": MARK}],
+        },
+        {
+            "role": "assistant",
+            "content": [
+                {"type": "text", "text": "I do."},
+                {"type": "tool_use", "id": "c1", "name": "echo", "input": {"text": "hi"}},
+                {"type": "tool_use", "id": "c2", "name": "echo", "input": {}},
+            ],
+        },
+        {
+            "role": "user",
+            "content": [
+                {
+                    "type": "tool_result",
+                    "tool_use_id": "c1",
+                    "content": [
+                        {"type": "text", "text": "one"},
+                        {
+                            "type": "image",
+                            "source": {
+                                "type": "base64",
+                                "media_type": "image/png",
+                                "data": "aGk=",
                             },
-                        ],
-                    },
-                    {
-                        "type": "tool_result",
-                        "tool_use_id": "c2",
-                        "content": [{"type": "text", "text": "no"}],
-                        "is_error": True,
-                    },
-                    {"type": "text", "text": "Go on.", "cache_control": mark},
-                ],
-            },
-        ],
-    }
+                        },
+                    ],
+                },
+                {
+                    "type": "tool_result",
+                    "tool_use_id": "c2",
+                    "content": [{"type": "text", "text": "no"}],
+                    "is_error": True,
+                },
+                {"type": "text", "text": "Go on.", "cache_control": MARK},
+            ],
+        },
+    ],
+}
+
+BODIES = {CHAT: CHAT_BODY, RESPONSES: RESPONSES_BODY, ANTHROPIC: ANTHROPIC_BODY}
+
+
+@pytest.mark.parametrize("api", APIS)
+async def test_a_batch_of_calls_with_an_image_in_a_result(api: str, sent: Sent) -> None:
+    request = asked(*BATCH, system_prompt="Be kind.", tools=(TOOL,))
+
+    assert await sent(api, request) == BODIES[api]
 
 
 @pytest.mark.parametrize("turns", [1, 2, 5, 40])
