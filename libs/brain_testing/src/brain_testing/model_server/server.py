@@ -32,7 +32,7 @@ from brain_testing.model_server.script import (
 from brain_testing.model_server.strict import Dialect, Json
 from brain_testing.scripted_model import Gate
 
-KEY = "sk-of-the-scripted-provider-0123456789"
+KEY = "k3y-of-the-scripted-provider-0123456789"
 _PATHS: dict[str, Dialect] = {
     "/v1/chat/completions": "openai-chat",
     "/v1/responses": "openai-responses",
