@@ -10,14 +10,20 @@ from pydantic import BaseModel
 
 from brain.config.bindings import ToolBinding
 from brain.config.check import CheckedConfig, check
-from brain.config.host import HostConfig, ModelConfig
+from brain.config.host import HostConfig, ModelConfig, ModelPrices, NamedModel
 from brain.config.providers import PROVIDERS
 
 PAGE = (Path(__file__).parents[3] / "docs/reference/host-config.md").read_text()
 EXAMPLES = re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL)
 ENV = {
     name: name.lower() + "-of-enough-characters"
-    for name in ("BRAIN_API_KEY", "BRAIN_TOOLS_KEY", "OPENAI_API_KEY", "MY_ANTHROPIC_KEY")
+    for name in (
+        "BRAIN_API_KEY",
+        "BRAIN_TOOLS_KEY",
+        "OPENAI_API_KEY",
+        "MY_ANTHROPIC_KEY",
+        "GATEWAY_KEY",
+    )
 }
 
 
@@ -39,10 +45,14 @@ def test_the_whole_file_shows_the_defaults() -> None:
     assert set(document) == set(HostConfig.model_fields)
 
 
-@pytest.mark.parametrize("model", [HostConfig, ModelConfig, ToolBinding])
+@pytest.mark.parametrize("model", [HostConfig, ModelConfig, NamedModel, ModelPrices, ToolBinding])
 def test_each_field_is_described(model: type[BaseModel]) -> None:
     assert [name for name in model.model_fields if f"`{name}" not in PAGE] == []
 
 
-def test_each_known_provider_is_named() -> None:
-    assert [name for name in PROVIDERS if f"`{name}`" not in PAGE] == []
+@pytest.mark.parametrize("name", PROVIDERS)
+def test_each_known_provider_is_described(name: str) -> None:
+    api, base_url, key = PROVIDERS[name]
+    shown = f"`{key}`" if key else "none"
+
+    assert f"| `{name}` | `{api}` | `{base_url}` | {shown} |" in PAGE

@@ -14,6 +14,9 @@ from brain.config.problem import as_object
 from brain.config.providers import BUILT_IN, PROVIDERS, Api
 
 _PROVIDER = re.compile(r"[a-z0-9][a-z0-9_.-]{0,63}")
+_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_HEADER_VALUE = re.compile(r"[\x21-\x7e]+(?: [\x21-\x7e]+)*")
+_OWN_HEADERS = ("connection", "content-length", "content-type", "host", "transfer-encoding")
 _SQLITE = "sqlite:///"
 _POSTGRES = ("postgresql://", "postgres://")
 
@@ -63,6 +66,26 @@ def _store(value: str) -> str:
 
 def _base_url(value: str) -> str:
     return http_url(value).rstrip("/")
+
+
+def _api_base(value: str) -> str:
+    if "?" in value:
+        raise ValueError("must not contain a query (?…), since paths are added to it")
+    return _base_url(value)
+
+
+def _header_name(value: str) -> str:
+    if not _HEADER_NAME.fullmatch(value):
+        raise ValueError("must be the name of an HTTP header, for example X-Team")
+    if value.lower() in _OWN_HEADERS:
+        raise ValueError("is a header that Brain sets itself")
+    return value
+
+
+def _header_value(value: str) -> str:
+    if not _HEADER_VALUE.fullmatch(value):
+        raise ValueError("must be visible ASCII characters and single spaces between them")
+    return value
 
 
 def _provider(value: str) -> str:
@@ -118,6 +141,8 @@ class TenantConfig(BaseModel):
 
 Dollars = Annotated[float, Field(ge=0)]
 Tokens = Annotated[int, Field(gt=0)]
+HeaderName = Annotated[str, AfterValidator(_header_name)]
+HeaderValue = Annotated[str, AfterValidator(_header_value)]
 
 
 class ModelPrices(BaseModel):
@@ -158,9 +183,9 @@ class ModelConfig(BaseModel):
 
     provider: Annotated[str, AfterValidator(_provider)]
     api: Api
-    base_url: Annotated[str, AfterValidator(_base_url)]
+    base_url: Annotated[str, AfterValidator(_api_base)]
     api_key_env: Variable | None = None
-    headers: dict[str, str] = {}
+    headers: dict[HeaderName, HeaderValue] = {}
     models: dict[str, NamedModel] = {}
 
     @model_validator(mode="before")

@@ -8,7 +8,16 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from brain.config.bindings import ToolBinding
-from brain.config.host import EngineConfig, EngineTlsConfig, HostConfig, ModelConfig, TenantConfig
+from brain.config.host import (
+    EngineConfig,
+    EngineTlsConfig,
+    HostConfig,
+    LongModelPrices,
+    ModelConfig,
+    ModelPrices,
+    NamedModel,
+    TenantConfig,
+)
 from brain.config.problem import Problem, as_object, listed, pointer
 
 _KINDS = {
@@ -26,12 +35,18 @@ _KINDS = {
     "model_type": "must be an object",
     "model_attributes_type": "must be an object",
 }
-_MODELS: dict[str, type[BaseModel]] = {
-    "engine": EngineConfig,
-    "tenants": TenantConfig,
-    "models": ModelConfig,
-    "tools": ToolBinding,
+_MODELS: dict[tuple[str, ...], type[BaseModel]] = {
+    (): HostConfig,
+    ("engine",): EngineConfig,
+    ("engine", "tls"): EngineTlsConfig,
+    ("tenants",): TenantConfig,
+    ("models",): ModelConfig,
+    ("models", "models", "*"): NamedModel,
+    ("models", "models", "*", "prices"): ModelPrices,
+    ("models", "models", "*", "long_prices"): LongModelPrices,
+    ("tools",): ToolBinding,
 }
+"""The objects of the file by where they stand, without the places in lists."""
 
 
 def validate(document: object) -> HostConfig | tuple[Problem, ...]:
@@ -58,7 +73,7 @@ def _location(detail: ErrorDetails) -> list[str | int]:
     return [
         part
         for part in detail["loc"]
-        if isinstance(part, int) or not part.startswith(("dict[", "bool", "function-"))
+        if isinstance(part, int) or not part.startswith(("dict[", "bool", "function-", "[key]"))
     ]
 
 
@@ -85,17 +100,19 @@ def _range(detail: ErrorDetails) -> str:
         "retention_days": "an integer from 1 to 36500",
         "idle_timeout_seconds": "more than 0 and at most 3600",
     }
-    return f"must be {limits[field]}, not {detail['input']}."
+    usual = "0 or more" if detail["type"] == "greater_than_equal" else "more than 0"
+    return f"must be {limits.get(field, usual)}, not {detail['input']}."
 
 
 def _unknown(location: tuple[str | int, ...]) -> str:
-    model: type[BaseModel] = (
-        _MODELS.get(str(location[0]), HostConfig) if len(location) > 1 else HostConfig
-    )
-    if location[:2] == ("engine", "tls") and len(location) > 2:
-        model = EngineTlsConfig
-    known = list(model.model_fields)
-    name = next(reversed(location))
+    *place, name = location
+    known = list(_object_at([part for part in place if isinstance(part, str)]).model_fields)
     close = difflib.get_close_matches(str(name), known, n=1)
     hint = f"did you mean {close[0]}?" if close else f"known are {listed(sorted(known))}."
     return f"is not a known field; {hint}"
+
+
+def _object_at(place: list[str]) -> type[BaseModel]:
+    if place[:2] == ["models", "models"] and len(place) > 2:
+        place = [*place[:2], "*", *place[3:]]  # the model's own name
+    return _MODELS.get(tuple(place), HostConfig)

@@ -106,14 +106,18 @@ class HttpStreams:
 
     async def _send(self, endpoint: Endpoint, body: bytes) -> aiohttp.ClientResponse:
         proxy = self._proxy_for(endpoint.url)
-        credentials = proxy.authorization if proxy else None
+        credentials: dict[str, str] = {}
+        if proxy is not None and proxy.authorization is not None:
+            credentials["Proxy-Authorization"] = proxy.authorization
+        # What goes through a tunnel isn't for the proxy to read, and its credentials stay outside.
+        tunnel = endpoint.url.startswith("https:")
         return await self._opened().post(
             endpoint.url,
             data=io.BytesIO(body),
-            headers=endpoint.headers,
+            headers=endpoint.headers if tunnel else {**endpoint.headers, **credentials},
             allow_redirects=False,
             proxy=proxy.url if proxy else None,
-            proxy_headers={"Proxy-Authorization": credentials} if credentials else None,
+            proxy_headers=credentials if tunnel else None,
         )
 
     def _opened(self) -> aiohttp.ClientSession:

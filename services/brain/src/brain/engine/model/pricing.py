@@ -61,6 +61,10 @@ class ModelTable:
         """A table with further models, which win over those that are there."""
         return ModelTable({**self._facts, **facts})
 
+    def names(self) -> tuple[str, ...]:
+        """All ids in the table."""
+        return tuple(self._facts)
+
     def find(self, model_id: str) -> ModelFacts:
         """The model, or the one that it is a dated snapshot of; `UNKNOWN` if it isn't known."""
         found = self._facts.get(model_id)
