@@ -17,15 +17,20 @@ from msgspec import Raw, Struct
 
 from brain.config.bindings import ToolBinding
 from brain.config.check import CheckedConfig
-from brain.config.host import EngineConfig, EngineTlsConfig, split_listen, sqlite_path
+from brain.config.host import EngineConfig, EngineTlsConfig, split_listen
+from brain.config.store import is_postgres, sqlite_path
 from brain.edge.app import create_app
 from brain.edge.server import EdgeServer
 from brain.edge.settings import EdgeSettings, EngineTls
+from brain.engine.advertised import advertised
 from brain.engine.harness.protocol import KnownModels
 from brain.engine.harness.registry import harnesses
 from brain.engine.housekeeping import Times
+from brain.engine.log.opening import LogCannotOpen
+from brain.engine.log.postgres import open_postgres
+from brain.engine.log.postgres_lease import LeaseTimes
 from brain.engine.log.protocol import EventLog
-from brain.engine.log.sqlite import LogCannotOpen, open_sqlite
+from brain.engine.log.sqlite import open_sqlite
 from brain.engine.model.protocol import Model
 from brain.engine.model.providers import build_models
 from brain.engine.model.proxying import Proxy
@@ -60,6 +65,7 @@ class Tuning(Struct, frozen=True):
     clock: Clock = SystemClock()
     limits: Limits = Limits()
     rest_after_seconds: float = 30.0
+    lease: LeaseTimes = LeaseTimes()
     models: Mapping[str, Model] = {}
     known: KnownModels | None = None
     around_log: Callable[[EventLog], EventLog] | None = None
@@ -88,7 +94,7 @@ async def running_engine(
 ) -> AsyncGenerator[Engine]:
     """An engine that serves while the block runs. Raises: StartError."""
     async with AsyncExitStack() as stack:
-        log = await _open_log(config)
+        log = await _open_log(config, tuning)
         stack.push_async_callback(log.close)
         if tuning.around_log is not None:
             log = tuning.around_log(log)
@@ -237,8 +243,12 @@ def _models(config: CheckedConfig, env: Mapping[str, str], tuning: Tuning) -> Mo
     return build_models(config, proxy_for=proxy_for, clock=tuning.clock, more=tuning.models)
 
 
-async def _open_log(config: CheckedConfig) -> EventLog:
+async def _open_log(config: CheckedConfig, tuning: Tuning) -> EventLog:
     try:
+        if is_postgres(config.host.store):
+            engine = config.host.engine
+            address = engine.advertise or advertised(engine.listen)
+            return await open_postgres(config.host.store, address, tuning.lease)
         return await open_sqlite(sqlite_path(config.host.store))
     except LogCannotOpen as error:
         raise StartError(str(error)) from error

@@ -7,12 +7,11 @@ from pathlib import Path
 
 from brain.cli.home import CONFIG_FILE
 from brain.config.document import read
-from brain.config.host import HostConfig, sqlite_path
+from brain.config.host import HostConfig
 from brain.config.problem import Problem, as_object
+from brain.config.store import SQLITE, sqlite_path
 from brain.engine.log.opening import LogCannotOpen
 from brain.engine.log.sqlite_copies import Contents, back_up, restore
-
-_SQLITE = "sqlite:///"
 
 
 class NoStore(Exception):
@@ -42,8 +41,10 @@ def sqlite_file(config: Path) -> Path:
     document = read(config)
     if isinstance(document, Problem):
         raise NoStore(f"{config}: {document}")
-    store = (as_object(document) or {}).get("store", HostConfig().store)
-    if not isinstance(store, str) or not store.startswith(_SQLITE):
+    entries = as_object(document) or {}
+    named = entries.get("store_env")
+    store = named if named is not None else entries.get("store", HostConfig().store)
+    if not isinstance(store, str) or not store.startswith(SQLITE):
         raise NoStore(
             f"{config} keeps its log in Postgres, whose own tools copy it: pg_dump, pg_restore."
         )

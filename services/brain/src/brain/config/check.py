@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from brain.config.document import read
-from brain.config.host import EngineConfig, HostConfig, ModelConfig, sqlite_path
+from brain.config.host import EngineConfig, HostConfig, ModelConfig
 from brain.config.problem import Problem, as_list, as_object, pointer
 from brain.config.providers import PROVIDERS
 from brain.config.shape import validate
+from brain.config.store import SQLITE, is_postgres, sqlite_path, store_problem
 
 __all__ = ["CheckedConfig", "Problem", "check", "summary"]
 
@@ -81,6 +82,7 @@ def _rules(document: Document, folder: Path, env: Env) -> Iterator[Problem]:
     yield from _unique(document, "tools", "name")
     yield from _unique(document, "tenants", "id")
     yield from _unique(document, "models", "provider")
+    yield from _store(document, env)
     yield from _engine(document, folder, env)
     yield from _api_keys(document, env)
     yield from _model_keys(document, env)
@@ -104,6 +106,19 @@ def _unique(document: Document, table: str, key: str) -> Iterator[Problem]:
             before = pointer(table, first[value], key)
             yield Problem(where, f"is {value!r}, which {before} is already; it must be unique.")
         first.setdefault(value, index)
+
+
+def _store(document: Document, env: Env) -> Iterator[Problem]:
+    name = document.get("store_env")
+    if not isinstance(name, str):
+        return
+    where = pointer("store_env")
+    if "store" in document:
+        yield Problem(where, "is given beside /store; give one of the two.")
+    elif not env.get(name):
+        yield _unset(where, name)
+    elif problem := store_problem(env[name]):
+        yield Problem(where, f"names the variable {name}, whose value {problem}.")
 
 
 def _engine(document: Document, folder: Path, env: Env) -> Iterator[Problem]:
@@ -152,15 +167,17 @@ def _variable(name: object, env: Env, *where: str | int) -> Iterator[Problem]:
         return
     value = env.get(name)
     if not value:
-        yield Problem(
-            pointer(*where), f"names the variable {name}, which isn't set or is empty; set it."
-        )
+        yield _unset(pointer(*where), name)
     elif not _HEADER_SAFE.fullmatch(value):
         yield Problem(
             pointer(*where),
             f"names the variable {name}, whose value can't be sent as a bearer token: it must be "
             "visible ASCII characters, without spaces and line breaks.",
         )
+
+
+def _unset(where: str, name: str) -> Problem:
+    return Problem(where, f"names the variable {name}, which isn't set or is empty; set it.")
 
 
 def _entries(document: Document, table: str) -> Iterator[tuple[int, Document]]:
@@ -173,7 +190,7 @@ def _entries(document: Document, table: str) -> Iterator[tuple[int, Document]]:
 def _checked(host: HostConfig, folder: Path, env: Env) -> CheckedConfig:
     models = _models(host, env)
     return CheckedConfig(
-        host=host.model_copy(update=_absolute(host, folder)),
+        host=host.model_copy(update=_absolute(host, folder, env)),
         models=models,
         api_keys={
             tenant.id: tuple(env[name] for name in tenant.api_keys_env) for tenant in host.tenants
@@ -198,9 +215,10 @@ def _models(host: HostConfig, env: Env) -> tuple[ModelConfig, ...]:
     )
 
 
-def _absolute(host: HostConfig, folder: Path) -> dict[str, object]:
+def _absolute(host: HostConfig, folder: Path, env: Env) -> dict[str, object]:
+    store = env[host.store_env] if host.store_env else host.store
     return {
-        "store": f"sqlite:///{folder / sqlite_path(host.store)}",
+        "store": store if is_postgres(store) else f"{SQLITE}{folder / sqlite_path(store)}",
         "engine": host.engine.model_copy(update=_absolute_engine(host.engine, folder)),
     }
 

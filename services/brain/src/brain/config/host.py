@@ -4,7 +4,6 @@ Below: `bindings`, pydantic. What needs the environment, or other fields, is in 
 """
 
 import re
-from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, Field, model_validator
@@ -12,13 +11,12 @@ from pydantic import AfterValidator, BaseModel, Field, model_validator
 from brain.config.bindings import STRICT, TenantId, ToolBinding, Variable, http_url
 from brain.config.problem import as_object
 from brain.config.providers import BUILT_IN, PROVIDERS, Api
+from brain.config.store import store_problem
 
 _PROVIDER = re.compile(r"[a-z0-9][a-z0-9_.-]{0,63}")
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _HEADER_VALUE = re.compile(r"[\x21-\x7e]+(?: [\x21-\x7e]+)*")
 _OWN_HEADERS = ("connection", "content-length", "content-type", "host", "transfer-encoding")
-_SQLITE = "sqlite:///"
-_POSTGRES = ("postgresql://", "postgres://")
 
 
 def split_listen(address: str) -> tuple[str, int]:
@@ -27,11 +25,6 @@ def split_listen(address: str) -> tuple[str, int]:
     if match is None or int(match[3]) > 65_535:
         raise ValueError("must be HOST:PORT, for example 127.0.0.1:8080")
     return match[1] or match[2], int(match[3])
-
-
-def sqlite_path(store: str) -> Path:
-    """The file of `sqlite:///PATH`."""
-    return Path(store.removeprefix(_SQLITE))
 
 
 def _listen(value: str) -> str:
@@ -57,11 +50,10 @@ def _file(value: str) -> str:
 
 
 def _store(value: str) -> str:
-    if value.startswith(_SQLITE) and len(value) > len(_SQLITE) and "\0" not in value:
-        return value
-    if value.startswith(_POSTGRES):
-        raise ValueError("names Postgres, which this version can't use yet; use sqlite:///PATH")
-    raise ValueError("must be sqlite:///PATH, for example sqlite:///.brain/brain.db")
+    problem = store_problem(value)
+    if problem is not None:
+        raise ValueError(problem)
+    return value
 
 
 def _base_url(value: str) -> str:
@@ -197,13 +189,17 @@ class ModelConfig(BaseModel):
 
 
 class HostConfig(BaseModel):
-    """The whole file. `models` is None if the file doesn't say: then it is what has a key."""
+    """The whole file. `models` is None if the file doesn't say: then it is what has a key.
+
+    Once the file is checked, `store` is what counts, also where `store_env` names it.
+    """
 
     model_config = STRICT
 
     listen: Annotated[str, AfterValidator(_listen)] = "127.0.0.1:8080"
     public_url: Annotated[str, AfterValidator(_base_url)] = "http://127.0.0.1:8080"
-    store: Annotated[str, AfterValidator(_store)] = "sqlite:///.brain/brain.db"
+    store: Annotated[str, AfterValidator(_store), Field(repr=False)] = "sqlite:///.brain/brain.db"
+    store_env: Variable | None = None
     engine: EngineConfig = EngineConfig()
     tenants: Annotated[list[TenantConfig], Field(min_length=1)] = [
         TenantConfig(id="local", api_keys_env=["BRAIN_API_KEY"])

@@ -1,16 +1,13 @@
 """Whose database it is, and its schema, brought up to date. Above: `sqlite_file`.
 
-A migration is a numbered file in `migrations/`. Its checksum is kept once it has run, so it is
-never changed afterwards: the next change is the next file.
+Below: `migrations_of`.
 """
 
-import hashlib
 import sqlite3
 from collections.abc import Iterator
-from importlib.resources import files
 from pathlib import Path
-from typing import NamedTuple
 
+from brain.engine.log.migrations_of import Migration, migrations_of
 from brain.engine.log.opening import LogCannotOpen
 
 APPLICATION_ID = 0x42524149
@@ -19,14 +16,6 @@ APPLICATION_ID = 0x42524149
 _CREATE_MIGRATIONS = (
     "CREATE TABLE IF NOT EXISTS migrations (number INTEGER PRIMARY KEY, checksum TEXT NOT NULL)"
 )
-
-
-class Migration(NamedTuple):
-    """One step of the schema."""
-
-    number: int
-    checksum: str
-    text: str
 
 
 def check_identity(connection: sqlite3.Connection, path: Path) -> None:
@@ -68,12 +57,7 @@ def check_known(connection: sqlite3.Connection, path: Path) -> set[int]:
 
 def migrations() -> Iterator[Migration]:
     """All migrations, in order."""
-    folder = files("brain.engine.log").joinpath("migrations")
-    for file in sorted(folder.iterdir(), key=lambda file: file.name):
-        if file.name.endswith(".sql"):
-            text = file.read_text(encoding="utf-8")
-            checksum = hashlib.sha256(text.encode()).hexdigest()
-            yield Migration(int(file.name[:4]), checksum, text)
+    return migrations_of("migrations")
 
 
 def _run(connection: sqlite3.Connection, migration: Migration) -> None:

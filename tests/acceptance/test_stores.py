@@ -1,0 +1,84 @@
+"""What Brain promises holds on every store: the same turns, and the same after a restart."""
+
+from collections.abc import Callable
+
+import pytest
+
+from brain_testing.api import Api
+from brain_testing.desk import Desk
+from brain_testing.plugin import StartBrain
+from brain_testing.reading import of_type, said, types
+from brain_testing.running import RunningBrain
+
+pytestmark = pytest.mark.requirement("REC-06")
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+async def brain(
+    request: pytest.FixtureRequest, start_brain: StartBrain, desk: Desk, postgres_url: str
+) -> RunningBrain:
+    """A Brain with one tool, `ask`, on one of the stores."""
+    store = postgres_url if request.param == "postgres" else "sqlite:///brain.db"
+    return await start_brain(tools=[desk.binding("ask")], extra={"store": store})
+
+
+@pytest.fixture
+def api(brain: RunningBrain, connect: Callable[..., Api]) -> Api:
+    """The one tenant's view of it."""
+    return connect(brain)
+
+
+async def test_a_text_turn_is_answered_and_kept(api: Api) -> None:
+    session_id = await api.create()
+    events = await api.turn(session_id, "hello")
+
+    assert said(events) == "You said: hello"
+    assert await api.events(session_id, after=1) == events
+    assert [each["seq"] for each in events] == list(range(2, len(events) + 2))
+
+
+async def test_a_tool_turn_calls_its_tools_and_sums_what_it_used(api: Api, desk: Desk) -> None:
+    session_id = await api.create("ask")
+    await api.send(session_id, '/call ask {"n":0}\n/call ask {"n":1}')
+    for call in [await desk.next_call(), await desk.next_call()]:
+        call.say(f"result {call.arguments['n']}")
+    events = await api.until_idle(session_id)
+
+    assert sorted(said(events).split("\n")) == ["result 0", "result 1"]
+    assert len(of_type(events, "tool.result")) == 2
+    used = (await api.http.get("/usage")).json()
+    assert used["usage"][0]["model"] == "demo/script"
+
+
+async def test_a_session_goes_on_after_the_engine_was_stopped_in_its_turn(
+    brain: RunningBrain, api: Api, desk: Desk
+) -> None:
+    session_id = await api.create("ask")
+    await api.send(session_id, "/call ask {}")
+    await desk.next_call()
+    queued = await api.send(session_id, "and then?")
+    before = await api.events(session_id)
+    await brain.stop_engine()
+    await brain.start_engine()
+    await api.until_ready()
+    events = await api.until_idle(session_id)
+
+    assert events[: len(before)] == before
+    assert types(events).count("turn.completed") == 2
+    assert said(events) == "You said: and then?"
+    assert queued["message_id"] in str(events)
+    (result,) = of_type(events, "tool.result")
+    assert (result["unknown_outcome"], len(desk.arrived)) == (True, 1)
+
+
+async def test_sessions_are_listed_closed_and_deleted(api: Api) -> None:
+    kept, closed, deleted = [await api.create() for _ in range(3)]
+    assert (await api.http.post(f"/sessions/{closed}/close")).status_code == 200
+    assert (await api.http.delete(f"/sessions/{deleted}")).status_code == 204
+    listed = (await api.http.get("/sessions")).json()["sessions"]
+
+    assert [(each["id"], each["status"]) for each in listed] == [
+        (closed, "closed"),
+        (kept, "idle"),
+    ]
+    assert (await api.http.get(f"/sessions/{deleted}/events")).status_code == 404
