@@ -1,5 +1,6 @@
 """What a conversation looks like in each format, and that the official SDKs' types take it."""
 
+import base64
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -16,7 +17,7 @@ pytestmark = pytest.mark.requirement("MODEL-01")
 Sent = Callable[..., Awaitable[Any]]
 APIS = (CHAT, RESPONSES, ANTHROPIC)
 MARK = {"type": "ephemeral"}
-URL = "data:image/png;base64,aGk="
+URL = "data:image/png;base64,iVBORw0KGgo="
 
 BATCH: tuple[Turn, ...] = (
     said("Look."),
@@ -149,7 +150,7 @@ ANTHROPIC_BODY: dict[str, Any] = {
                             "source": {
                                 "type": "base64",
                                 "media_type": "image/png",
-                                "data": "aGk=",
+                                "data": "iVBORw0KGgo=",
                             },
                         },
                     ],
@@ -191,7 +192,7 @@ async def test_anthropic_is_given_at_most_four_marks(turns: int, sent: Sent) -> 
 async def test_an_image_of_the_user(api: str, sent: Sent) -> None:
     body = await sent(api, asked(UserTurn((TextBlock("See."), PNG))))
 
-    source = {"type": "base64", "media_type": "image/png", "data": "aGk="}
+    source = {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}
     expected = {
         CHAT: {"type": "image_url", "image_url": {"url": URL}},
         RESPONSES: {"type": "input_image", "image_url": URL, "detail": "auto"},
@@ -204,12 +205,54 @@ async def test_an_image_of_the_user(api: str, sent: Sent) -> None:
 
 @pytest.mark.parametrize("api", APIS)
 async def test_an_image_that_no_model_takes_is_told(api: str, sent: Sent) -> None:
-    request = asked(UserTurn((ImageBlock("aGk=", "image/svg+xml"),)))
+    request = asked(UserTurn((ImageBlock("PHN2Zz4=", "image/svg+xml"),)))
     blind = {"m": {"sees_images": False}}
     for image, how in ((request, {}), (asked(UserTurn((PNG,))), {"models": blind})):
         body = msgspec.json.encode(await sent(api, image, **how))
         assert b"which this model can't see]" in body
-        assert b"aGk=" not in body
+        assert b"iVBORw0KGgo=" not in body
+        assert b"PHN2Zz4=" not in body
+
+
+@pytest.mark.parametrize("api", APIS)
+@pytest.mark.parametrize(
+    ("start", "real"),
+    [
+        (b"\x89PNG\r\n\x1a\n", "image/png"),
+        (b"\xff\xd8\xff\xe0", "image/jpeg"),
+        (b"GIF89a", "image/gif"),
+        (b"RIFF\x24\x00\x00\x00WEBPVP8 ", "image/webp"),
+    ],
+)
+async def test_an_image_goes_by_what_it_is_and_not_by_what_it_is_called(
+    api: str, start: bytes, real: str, sent: Sent
+) -> None:
+    data = base64.b64encode(start).decode()
+    body = await sent(api, asked(UserTurn((TextBlock("See."), ImageBlock(data, "image/jpg")))))
+
+    wanted = {"type": "base64", "media_type": real, "data": data}
+    url = f"data:{real};base64,{data}"
+    part = (body.get("messages") or body["input"])[0]["content"][1]
+    assert wanted == part["source"] if api == ANTHROPIC else url in str(part["image_url"])
+
+
+@pytest.mark.parametrize("api", APIS)
+@pytest.mark.parametrize("data", ["", "AA==", "bm90aGluZyBvZiB0aGUga2luZA==", "UklGRiQAAABBVkkg"])
+async def test_what_is_called_an_image_and_is_none_is_told(api: str, data: str, sent: Sent) -> None:
+    body = await sent(api, asked(UserTurn((ImageBlock(data, "image/png"),))))
+
+    assert "an image of type image/png, which this model can't see" in str(body)
+
+
+async def test_anthropic_is_shown_an_image_of_a_failed_call_without_the_flag(sent: Sent) -> None:
+    """A result with the flag may have nothing but text there."""
+    turns = (said("Hi"), answer(call("c1")), result("c1", TextBlock("no"), PNG, is_error=True))
+    body = await sent(ANTHROPIC, asked(*turns))
+
+    told = body["messages"][-1]["content"][0]
+    assert "is_error" not in told
+    assert [part["type"] for part in told["content"]] == ["text", "text", "image"]
+    assert told["content"][0]["text"] == "Error:"
 
 
 @pytest.mark.parametrize("api", APIS)

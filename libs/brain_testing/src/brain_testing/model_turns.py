@@ -10,7 +10,9 @@ from brain_core.content import AssistantBlock, ImageBlock, TextBlock, ThinkingBl
 from brain_core.session import ToolSpec
 
 OWN = "test/m"
-PNG = ImageBlock("aGk=", "image/png")
+PNG = ImageBlock("iVBORw0KGgo=", "image/png")
+"""What a PNG begins with, which is all that Brain looks at."""
+
 TOOL = ToolSpec("echo", "Says it again.", Raw(b'{"type":"object"}'))
 
 

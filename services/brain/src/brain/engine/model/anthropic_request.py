@@ -13,6 +13,7 @@ from brain.engine.model.dialect import Target
 from brain.engine.model.pricing import ModelFacts
 from brain.engine.model.protocol import AssistantTurn, ModelRequest, ToolTurn, Turn, UserTurn
 from brain.engine.model.replay import (
+    ERROR_PREFIX,
     NO_TEXT,
     call_arguments,
     call_name,
@@ -221,8 +222,15 @@ def _mark(messages: list[Message]) -> None:
 def _user(turn: UserTurn | ToolTurn, target: Target) -> list[UserPart]:
     parts = [_seen(block, target) for block in turn.content if not _is_empty(block)]
     if isinstance(turn, ToolTurn):
-        return [Result(turn.call_id, parts or [Text(NO_TEXT)], turn.is_error)]
+        return [_result(turn, parts or [Text(NO_TEXT)])]
     return [*parts] or [Text(NO_TEXT)]
+
+
+def _result(turn: ToolTurn, parts: list[Text | Image]) -> Result:
+    """What the call came to. The provider refuses the flag where there is more than text."""
+    if turn.is_error and any(isinstance(part, Image) for part in parts):
+        return Result(turn.call_id, [Text(ERROR_PREFIX.rstrip()), *parts])
+    return Result(turn.call_id, parts, turn.is_error)
 
 
 def _seen(block: UserBlock, target: Target) -> Text | Image:

@@ -5,6 +5,7 @@ So whatever a model once wrote, or a tool once answered, is made into something 
 takes.
 """
 
+import binascii
 import re
 from typing import TypeVar
 
@@ -21,8 +22,13 @@ from brain_core.content import (
     UserBlock,
 )
 
-_SEEN = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
-"""The images that every provider with eyes takes."""
+_SEEN = (
+    (re.compile(rb"\x89PNG\r\n\x1a\n"), "image/png"),
+    (re.compile(rb"\xff\xd8\xff"), "image/jpeg"),
+    (re.compile(rb"GIF8[79]a"), "image/gif"),
+    (re.compile(rb"RIFF.{4}WEBP", re.DOTALL), "image/webp"),
+)
+"""The images that every provider with eyes takes, and how they begin."""
 
 _NOT_IN_A_NAME = re.compile(r"[^a-zA-Z0-9_-]")
 _LONGEST_NAME = 64
@@ -48,10 +54,25 @@ def call_arguments(call: ToolCallBlock) -> Raw:
 
 
 def visible(block: UserBlock, *, sees_images: bool) -> UserBlock:
-    """The block, or what is said in place of an image that the model can't take."""
-    if isinstance(block, TextBlock) or (sees_images and block.mime_type in _SEEN):
+    """The block, or what is said in place of an image that the model can't take.
+
+    Providers look at the bytes and refuse an image that isn't what it is said to be, again in
+    every later request. So it goes by what it is, whatever its tool or its user called it.
+    """
+    if isinstance(block, TextBlock):
         return block
-    return TextBlock(f"[an image of type {block.mime_type}, which this model can't see]")
+    real = _real_type(block) if sees_images else None
+    if real is None:
+        return TextBlock(f"[an image of type {block.mime_type}, which this model can't see]")
+    return ImageBlock(block.data, real)
+
+
+def _real_type(image: ImageBlock) -> str | None:
+    try:
+        start = binascii.a2b_base64(image.data[:16])
+    except binascii.Error:
+        return None
+    return next((kind for begins, kind in _SEEN if begins.match(start)), None)
 
 
 def without_last_thoughts(content: tuple[AssistantBlock, ...]) -> tuple[AssistantBlock, ...]:
