@@ -113,6 +113,10 @@ bench: .venv/dev.ready ## Measure Brain beside its floors, in under a minute
 bench-hostile: .venv/dev.ready ## Measure a session beside 200 calls to hostile services
 	@$(BIN)/python -m bench.hostile $(ARGS)
 
+.PHONY: bench-models
+bench-models: .venv/dev.ready ## Measure reading a model's stream beside the official SDKs
+	@$(BIN)/python -m bench.model_stream $(ARGS)
+
 .PHONY: clean
 clean: ## Remove what the targets above made; .brain/, which holds your data, stays
 	@rm -rf .venv tools/buf/node_modules .pytest_cache .ruff_cache .hypothesis .import_linter_cache

@@ -41,3 +41,15 @@ def test_the_hostile_bench_measures_what_it_prints() -> None:
     assert "200 calls at once" in ran.stdout
     for name in ("quiet", "loaded", "ratio", "memory of the engine: before", "flooded until"):
         assert name in ran.stdout
+
+
+def test_the_bench_of_models_measures_each_format_beside_its_sdk() -> None:
+    command = [sys.executable, "-m", "bench.model_stream", "--quick"]
+    ran = subprocess.run(
+        command, cwd=REPOSITORY, capture_output=True, text=True, timeout=50, check=False
+    )
+
+    assert ran.returncode == 0, ran.stderr
+    for api in ("openai-chat", "openai-responses", "anthropic-messages"):
+        for name in ("Brain", "package", "bytes alone"):
+            assert f"{api}, {name}" in ran.stdout
