@@ -43,7 +43,6 @@ class Housekeeping:
         self._tell_health = tell_health
         self._rested = clock.monotonic()
         self._erased: float | None = None
-        self._lapsed = False
 
     async def run(self) -> None:
         """Go round for ever."""
@@ -57,11 +56,9 @@ class Housekeeping:
 
     async def _look_at_others(self) -> None:
         """Take over what others have left, and see what they have taken over from us."""
-        holds = self._manager.lease_holds()
         try:
-            if holds and self._lapsed:
+            if not self._manager.lease_holds():
                 await self._manager.look_for_losses()
-            self._lapsed = not holds
             await self._manager.recover()
         except LogUnavailable as error:
             _log.error("takeover_failed", error=str(error))

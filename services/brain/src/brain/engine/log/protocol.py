@@ -159,11 +159,17 @@ class EventLog(Protocol):
         ...
 
     async def lost(self, owned: Sequence[Claimed]) -> Sequence[str]:
-        """Ids of those sessions which this engine doesn't own by that epoch any more."""
+        """Ids of those sessions which this engine doesn't own by that epoch any more.
+
+        A lease that was lost holds again only once this has been called. Raises: LogUnavailable.
+        """
         ...
 
     def lease_ends(self) -> float:
-        """Until when, as `time.monotonic` counts, nobody can have taken over what we own."""
+        """Until when, as `time.monotonic` counts, nobody can have taken over what we own.
+
+        Past that nothing may be begun that the world would notice.
+        """
         ...
 
     async def get(self, session_id: str) -> SessionRecord | None:

@@ -6,6 +6,7 @@ Every method takes the tenant it acts for; another tenant's session is as good a
 import asyncio
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 
 import structlog
 from msgspec import Raw
@@ -17,6 +18,7 @@ from brain.engine.log.protocol import (
     LogUnavailable,
     SessionPage,
     SessionRecord,
+    StaleOwner,
 )
 from brain.engine.session.actor import Accepted, Compacted, SessionActor
 from brain.engine.session.creation import Creation
@@ -176,22 +178,21 @@ class SessionManager:
     async def look_for_losses(self) -> None:
         """Let go of the sessions that another engine has taken over."""
         owned = [Claimed(each, actor.journal.epoch) for each, actor in self._actors.items()]
-        for session_id in await self._parts.log.lost(owned):
+        lost = await self._parts.log.lost(owned)
+        # From here on the lease may hold again. Nothing else runs before these are marked.
+        for session_id in lost:
+            if session_id in self._actors:
+                self._actors[session_id].journal.broken = True
+        for session_id in lost:
             await self._give_up(session_id)
 
     async def erase_closed_before(self, moment: str) -> int:
         """Erase closed sessions in which nothing has happened since; gives their number."""
-        erased = 0
-        while found := await self._parts.log.closed_before(moment, _ERASED_AT_ONCE):
-            for session_id in found:
-                epoch = await self._parts.log.claim(session_id)
-                if isinstance(epoch, int):
-                    await self._parts.log.delete(session_id, epoch)
-                    self._actors.pop(session_id, None)
-                    self._parts.fanout.end(session_id, "deleted")
-                    erased += 1
-            if len(found) < _ERASED_AT_ONCE:
-                break
+        erased, some = 0, 1
+        while some:
+            found = await self._parts.log.closed_before(moment, _ERASED_AT_ONCE)
+            some = sum([await self._erase(session_id) for session_id in found])
+            erased += some
         return erased
 
     async def log_is_usable(self) -> bool:
@@ -218,7 +219,9 @@ class SessionManager:
         for session_id, actor in list(self._actors.items()):
             if session_id not in used and actor.resting and not self._must_own(session_id):
                 del self._actors[session_id]
-                await self._parts.log.release(session_id, actor.journal.epoch)
+                # If that fails it is still this engine's, which wakes it when it is needed.
+                with suppress(LogUnavailable):
+                    await self._parts.log.release(session_id, actor.journal.epoch)
 
     def _must_own(self, session_id: str) -> bool:
         return self._parts.log.shared and self._parts.fanout.watched(session_id)
@@ -253,6 +256,19 @@ class SessionManager:
             return no_session()
         self._used.add(session_id)
         return actor
+
+    async def _erase(self, session_id: str) -> bool:
+        """Erase a closed session, unless another engine has it or somebody asks for it now."""
+        epoch = await self._parts.log.claim(session_id)
+        if not isinstance(epoch, int):
+            return False
+        self._actors.pop(session_id, None)
+        try:
+            await self._parts.log.delete(session_id, epoch)
+        except StaleOwner:
+            return False
+        self._parts.fanout.end(session_id, "deleted")
+        return True
 
     async def _wake_or_log(self, session_id: str, epoch: int | None = None) -> None:
         try:
