@@ -1,8 +1,8 @@
 """CPU of reading a model's stream: Brain's dialects beside the official SDKs, over loopback.
 
-Above: `make bench-models`. Below: `model_service`. Each reads the same answers of a provider in a process of its own. What a
-delta costs is what an answer of many deltas costs more than one of few, by the deltas that it has
-more.
+Above: `make bench-models`. Below: `model_service`. Each reads the same answers of a provider in a
+process of its own. What a delta costs is what an answer of many deltas costs more than one of few,
+by the deltas that it has more.
 """
 
 import argparse
