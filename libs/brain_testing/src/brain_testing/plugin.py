@@ -7,10 +7,22 @@ from typing import Any
 import pytest
 
 from brain_testing.api import Api
-from brain_testing.postgres_fixtures import postgres_server, postgres_url
+from brain_testing.postgres_fixtures import (
+    own_server,
+    postgres_database,
+    postgres_server,
+    postgres_url,
+)
 from brain_testing.running import RunningBrain, Setup, running_brain
 
-__all__ = ["connect", "postgres_server", "postgres_url", "start_brain"]
+__all__ = [
+    "connect",
+    "own_server",
+    "postgres_database",
+    "postgres_server",
+    "postgres_url",
+    "start_brain",
+]
 
 StartBrain = Callable[..., Awaitable[RunningBrain]]
 

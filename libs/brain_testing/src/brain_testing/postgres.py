@@ -5,6 +5,7 @@ an ordinary user, whoever runs the tests, and ends with the process that started
 ends.
 """
 
+import asyncio
 import os
 import pwd
 import shutil
@@ -91,6 +92,12 @@ class PostgresServer:
             watch.stdin.write(b"QUIT\n" if crash else b"INT\n")
             watch.stdin.close()
             watch.wait(_SECONDS)
+
+    async def become_standby(self) -> None:
+        """Start again as a standby, which can only be read; its primary is nowhere."""
+        await asyncio.to_thread(self.stop)
+        (self.folder / "data" / "standby.signal").touch()
+        await asyncio.to_thread(self.start)
 
     def close(self) -> None:
         """Stop it and remove all that it held."""

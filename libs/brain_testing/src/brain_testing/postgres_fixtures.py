@@ -22,9 +22,26 @@ def postgres_server() -> Iterator[PostgresServer]:
 
 
 @pytest.fixture
-async def postgres_url(postgres_server: PostgresServer) -> str:
+def own_server() -> Iterator[PostgresServer]:
+    """A server of this test's own, which it may stop and start."""
+    server = PostgresServer()
+    try:
+        server.start()
+        yield server
+    finally:
+        server.close()
+
+
+@pytest.fixture
+async def postgres_database(postgres_server: PostgresServer) -> str:
     """A database of this test's own, in which no session has been made yet."""
     if not await postgres_server.has_database(_TEMPLATE):
         await postgres_server.execute(f"CREATE DATABASE {_TEMPLATE}")
         await (await open_postgres(postgres_server.url(_TEMPLATE), "")).close()
-    return postgres_server.url(await postgres_server.database(_TEMPLATE))
+    return await postgres_server.database(_TEMPLATE)
+
+
+@pytest.fixture
+def postgres_url(postgres_server: PostgresServer, postgres_database: str) -> str:
+    """The address of that database."""
+    return postgres_server.url(postgres_database)

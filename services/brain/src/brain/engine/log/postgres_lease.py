@@ -37,6 +37,7 @@ class EngineLease:
         self._times = times
         self._line = Line(url)
         self._ends = -math.inf
+        self._renewed = -math.inf
         self._steady_since = math.inf
         self._told = True
         self._alone = asyncio.Lock()
@@ -64,7 +65,8 @@ class EngineLease:
         Only then can this engine say of others that they have not: after Postgres has been away,
         everyone first gets the time to come back.
         """
-        return time.monotonic() - self._steady_since > 2 * self._times.renewal
+        now, a_while = time.monotonic(), 2 * self._times.renewal
+        return now - self._renewed < a_while < now - self._steady_since
 
     async def renew(self) -> None:
         """Renew it now. Raises: LogUnavailable."""
@@ -107,9 +109,9 @@ class EngineLease:
             self._told = False
             _log.warning("lease_lost", engine_id=self.engine_id)
             return
-        if before > self._ends:
+        if before - self._renewed > 2 * self._times.renewal:
             self._steady_since = before
-        self._ends = before + self._times.length
+        self._renewed_at(before)
 
     async def _begin_another(self) -> None:
         engine_id = uuid.uuid4().hex
@@ -119,4 +121,8 @@ class EngineLease:
         await connection.execute(_Q["begin_lease"], *wanted)
         self.engine_id = engine_id
         self._steady_since = before
-        self._ends = before + self._times.length
+        self._renewed_at(before)
+
+    def _renewed_at(self, before: float) -> None:
+        # The database read its clock after we read ours, which so is the first to say it's over.
+        self._renewed, self._ends = before, before + self._times.length
