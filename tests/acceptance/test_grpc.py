@@ -98,6 +98,15 @@ async def test_a_session_is_made_and_followed_by_grpc_alone(
     assert [event.json for event in listed.events] == [event.json for event in durable]
 
 
+async def test_garbage_on_a_watch_stream_ends_it(channel: grpc.aio.Channel) -> None:
+    untyped = cast("Any", channel)
+    watch = untyped.stream_stream(f"/{SERVICE}/WatchEvents")(timeout=20)
+    await watch.write(b"\xff" * 9)
+    assert not any([each async for each in watch])
+    stub: Any = SessionServiceStub(channel)
+    assert (await stub.GetCatalog(pb.GetCatalogRequest(tenant_id=TENANT), timeout=20)).models
+
+
 async def a_session(stub: Any, *tools: str) -> str:
     request = pb.CreateSessionRequest(
         tenant_id=TENANT,

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
 import pytest
+from google.protobuf.message import Message
 
 from brain_testing.api import Api, Frame
 from brain_testing.scripted_brain import ScriptedBrain
@@ -301,3 +302,22 @@ async def test_an_open_stream_does_not_hold_up_the_end_of_the_server(
         async with asyncio.timeout(20):
             assert [frame.id async for frame in frames] == []
             await brain.stopped()
+
+
+async def test_a_stream_ends_with_its_connection_though_another_request_waits_behind_it(
+    brain: ScriptedBrain,
+) -> None:
+    brain.engine.add("s")
+    host, _, port = brain.url.removeprefix("http://").partition(":")
+    reader, writer = await asyncio.open_connection(host, int(port))
+    key = "Authorization: Bearer key-of-local\r\n"
+    stream = f"GET /sessions/s/events HTTP/1.1\r\nHost: b\r\n{key}Accept: text/event-stream\r\n\r\n"
+    writer.write(stream.encode() + b"GET /healthz HTTP/1.1\r\nHost: b\r\n\r\n")
+    async with asyncio.timeout(20):
+        await reader.readuntil(b"id: 1")
+    writer.close()
+
+    def left(request: Message) -> bool:
+        return isinstance(request, pb.WatchEventsRequest) and request.HasField("unsubscribe")
+
+    await brain.engine.until(lambda: any(map(left, brain.engine.requests)))

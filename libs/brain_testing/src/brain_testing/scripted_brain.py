@@ -14,6 +14,7 @@ import grpc
 import uvicorn
 
 from brain.edge.app import create_app
+from brain.edge.http import BoundedHttp
 from brain.edge.server import EdgeServer
 from brain.edge.settings import EdgeSettings
 from brain_testing.api import Api
@@ -64,7 +65,9 @@ class ScriptedBrain:
     @asynccontextmanager
     async def serving(self) -> AsyncGenerator["ScriptedBrain"]:
         app = create_app(self.settings)
-        config = uvicorn.Config(app, log_config=None, lifespan="on", server_header=False)
+        config = uvicorn.Config(
+            app, http=BoundedHttp, log_config=None, lifespan="on", server_header=False
+        )
         self._edge = EdgeServer(config, app)
         listener = socket.create_server(("127.0.0.1", 0))
         self.url = f"http://127.0.0.1:{listener.getsockname()[1]}"

@@ -20,6 +20,7 @@ from brain.config.check import CheckedConfig
 from brain.config.host import EngineConfig, EngineTlsConfig, split_listen
 from brain.config.store import is_postgres, sqlite_path
 from brain.edge.app import create_app
+from brain.edge.http import BoundedHttp
 from brain.edge.server import EdgeServer
 from brain.edge.settings import EdgeSettings, EngineTls
 from brain.engine.advertised import advertised
@@ -127,11 +128,12 @@ async def running_edge(config: CheckedConfig) -> AsyncGenerator[str]:
     server = EdgeServer(
         uvicorn.Config(
             app,
-            http="httptools",
+            http=BoundedHttp,
             ws="none",
             log_config=None,
             access_log=False,
             server_header=False,
+            timeout_keep_alive=75,  # longer than clients keep connections: else they race
             timeout_graceful_shutdown=5,
         ),
         app,

@@ -1,4 +1,4 @@
-"""Headers that every answer carries. Above: the app. Below: nothing."""
+"""Headers that every answer carries. Above: the app, `http`. Below: nothing."""
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -25,12 +25,13 @@ class HeadersMiddleware:
 
         async def sender(message: Message) -> None:
             if message["type"] == "http.response.start":
-                message["headers"] = _with_defaults(list(message["headers"]))
+                message["headers"] = with_defaults(list(message["headers"]))
             await send(message)
 
         return await self._app(scope, receive, sender)
 
 
-def _with_defaults(headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+def with_defaults(headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    """These headers, and those that every answer carries."""
     present = {name for name, _ in headers}
     return headers + _SECURITY + [pair for pair in _DEFAULTS if pair[0] not in present]

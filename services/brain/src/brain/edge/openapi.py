@@ -40,11 +40,11 @@ _VIEWS = (
     views.EventPage,
     views.Health,
 )
-_ALWAYS = (401, 403, 422, 429, 500, 503)
+_ALWAYS = (400, 401, 403, 422, 429, 500, 503)
 _TEXT = {"schema": {"type": "string"}}
 
 PROBLEMS: Mapping[int, str] = {
-    400: "The body is not JSON.",
+    400: "The request is not HTTP, or its body not JSON.",
     401: "No key, a wrong key, or an inspection token that is no longer valid.",
     403: "An inspection token was used for more than reading its own session.",
     404: "There is nothing here, or it is another tenant's.",
@@ -91,7 +91,7 @@ def documented(
     headers: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> RouteDoc:
     """Describe a route: its parameters, its body, its answers. `_ALWAYS` goes with all."""
-    with_body = (400, 413, 415) if body else ()
+    with_body = (413, 415) if body else ()
     statuses = sorted({*problems, *with_body, *_ALWAYS})
     extra: dict[str, Any] = {"parameters": [*_query(query), *_headers(headers or {})]}
     if body is not None:
@@ -104,7 +104,7 @@ def documented(
 
 def documented_public(answer: Answer, *problems: int) -> RouteDoc:
     """Describe a route that needs no key."""
-    statuses = sorted({*problems, 422, 500})
+    statuses = sorted({*problems, 400, 422, 500})
     responses: dict[int | str, dict[str, Any]] = {answer.status: _answer(answer)}
     responses |= {status: problem_answer(status) for status in statuses}
     return {"status_code": answer.status, "responses": responses, "openapi_extra": {}}

@@ -20,6 +20,8 @@ from brain.edge.watches import Watches
 from brainapi.session.v1.session_service_pb2 import ListEventsRequest
 
 PAGE_EVENTS = 200
+# A client that doesn't read holds a page in this process's memory.
+PAGE_BYTES = 256 * 1024
 # Short, as a stream that waits for a page shows no sign of life.
 PAGE_TIMEOUT_SECONDS = 4.0
 _HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
@@ -111,6 +113,7 @@ class EventStream(Response):
             session_id=follower.session_id,
             after=follower.sent,
             limit=PAGE_EVENTS,
+            max_bytes=PAGE_BYTES,
         )
         try:
             page = await self._engine.call(lambda to: to.ListEvents, request, PAGE_TIMEOUT_SECONDS)

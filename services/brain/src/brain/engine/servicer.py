@@ -8,7 +8,7 @@ import grpc
 import structlog
 
 from brain.engine import convert
-from brain.engine.log.protocol import LogUnavailable
+from brain.engine.log.protocol import PAGE_BYTES, LogUnavailable
 from brain.engine.session.fanout import Fanout
 from brain.engine.session.manager import SessionManager
 from brain.engine.session.refused import Refused
@@ -178,6 +178,7 @@ class SessionServicer(SessionServiceServicer):
             request.session_id,
             request.after,
             _bounded(request.limit, _DEFAULT_EVENTS, _MAX_EVENTS),
+            _bounded(request.max_bytes, PAGE_BYTES, PAGE_BYTES),
         )
         if isinstance(page, Refused):
             await refuse(context, page)
@@ -225,6 +226,9 @@ class SessionServicer(SessionServiceServicer):
         except LogUnavailable as error:
             # The reader subscribes again, on a new stream, until the log is back.
             _log.error("watch_lost_its_log", error=str(error))
+            stream.finish()
+        except Exception:  # noqa: BLE001 - a stream that nobody reads from must not stay open
+            _log.exception("watch_crashed")
             stream.finish()
 
     async def _subscribe(self, wanted: pb.Subscribe, stream: WatchStream) -> None:

@@ -622,12 +622,15 @@ class ListEventsRequest(_message.Message):
     SESSION_ID_FIELD_NUMBER: _builtins.int
     AFTER_FIELD_NUMBER: _builtins.int
     LIMIT_FIELD_NUMBER: _builtins.int
+    MAX_BYTES_FIELD_NUMBER: _builtins.int
     tenant_id: _builtins.str
     session_id: _builtins.str
     after: _builtins.int
     """Only events with a greater sequence number."""
     limit: _builtins.int
-    """At most this many, 200 if 0, never more than 1000, and at most about 8 MiB."""
+    """At most this many, 200 if 0, never more than 1000."""
+    max_bytes: _builtins.int
+    """At most about this much, 8 MiB if 0 and never more; a larger event comes whole, and alone."""
     def __init__(
         self,
         *,
@@ -635,10 +638,11 @@ class ListEventsRequest(_message.Message):
         session_id: _builtins.str = ...,
         after: _builtins.int = ...,
         limit: _builtins.int = ...,
+        max_bytes: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["after", b"after", "limit", b"limit", "session_id", b"session_id", "tenant_id", b"tenant_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["after", b"after", "limit", b"limit", "max_bytes", b"max_bytes", "session_id", b"session_id", "tenant_id", b"tenant_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

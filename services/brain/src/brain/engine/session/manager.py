@@ -128,13 +128,13 @@ class SessionManager:
         return await self._parts.log.usage(tenant_id, from_day, to_day)
 
     async def events(
-        self, tenant_id: str, session_id: str, after: int, limit: int
+        self, tenant_id: str, session_id: str, after: int, limit: int, max_bytes: int
     ) -> EventPage | Refused:
         if not self._known(tenant_id, session_id):
             record = await self.get(tenant_id, session_id)
             if isinstance(record, Refused):
                 return record
-        return await self._parts.log.read(session_id, after, limit)
+        return await self._parts.log.read(session_id, after, limit, max_bytes)
 
     def position_now(self, tenant_id: str, session_id: str) -> Position | None:
         """Where an awake session stands at this very moment."""
