@@ -1,7 +1,7 @@
 """What the SQLite log costs beside SQLite alone, on the disk where the temporary files are.
 
 The log and the bare database take turns, so that a noisy moment hits both.
-Above: `log`. Below: the log.
+Above: `log`, `log_postgres`. Below: the log.
 """
 
 import asyncio
@@ -68,7 +68,7 @@ async def work() -> list[Timed]:
     """Measure each kind of work, in rounds."""
     with tempfile.TemporaryDirectory(prefix="bench-") as name:
         async with _log(Path(name) / "log.db") as log, _bare(Path(name) / "bare.db") as bare:
-            kinds = [*_bare_work(bare), *await _log_work(log), *_thread_work()]
+            kinds = [*_bare_work(bare), *await log_work(log), *_thread_work()]
             timed = [Timed(name, each, Meter({}, driver=True)) for name, each in kinds]
             for number in range(_ROUNDS):
                 for each in timed:
@@ -78,7 +78,8 @@ async def work() -> list[Timed]:
             return timed
 
 
-async def _log_work(log: EventLog) -> list[tuple[str, Work]]:
+async def log_work(log: EventLog) -> list[tuple[str, Work]]:
+    """What a log does, by name."""
     sessions = Sessions(log)
     many = [await sessions.add() for _ in range(AT_ONCE)]
     one, claimed, read = await sessions.add(), await sessions.add(), await sessions.add()

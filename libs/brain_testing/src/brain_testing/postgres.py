@@ -30,8 +30,9 @@ _SETTINGS = {
     "deadlock_timeout": "200ms",
 }
 # A shell stands between: it reads a pipe that only the test process holds open, and stops the
-# server when it is told how, or when the pipe ends because that process has died.
-_WATCH = '"$@" & read -r how; kill -"${how:-QUIT}" $!; wait $!'
+# server when it is told how, or when the pipe ends because that process has died. Then nobody else
+# removes the folder either.
+_WATCH = '"$@" & read -r how; kill -"${how:-QUIT}" $!; wait $!; [ -n "$how" ] || rm -rf "$0"'
 _SECONDS = 30.0
 
 
@@ -74,7 +75,16 @@ class PostgresServer:
         command = [str(self._programs / "postgres"), "-D", str(self.folder / "data")]
         with (self.folder / "log").open("ab") as log:
             self._watch = subprocess.Popen(
-                ["/bin/sh", "-c", _WATCH, "sh", *command, "-k", str(self._run_folder), *options],
+                [
+                    "/bin/sh",
+                    "-c",
+                    _WATCH,
+                    str(self.folder),
+                    *command,
+                    "-k",
+                    str(self._run_folder),
+                    *options,
+                ],
                 stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=log,
