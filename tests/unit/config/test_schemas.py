@@ -64,22 +64,22 @@ def nested(levels: int) -> str:
 
 @pytest.mark.requirement("CONF-06")
 @pytest.mark.parametrize(
-    ("schema", "says"),
+    ("schema", "pointer", "says"),
     [
-        (nested(101), "100 levels"),
-        ('{"type":"object","title":"\\ud800"}', "surrogate"),
-        ('{"type":"object","properties":{"\\udfff":{}}}', "surrogate"),
-        ('{"type":"object","default":1e999}', "out of range"),
+        (nested(101), "", "100 levels"),
+        ('{"type":"object","title":"\\ud800"}', "/title", "surrogate"),
+        ('{"type":"object","properties":{"\\udfff":{}}}', "/properties", "surrogate"),
+        ('{"type":"object","default":1e999}', "/default", "out of range"),
     ],
 )
 def test_a_schema_that_is_no_plain_json_is_refused(
-    checked: Checker, schema: str, says: str
+    checked: Checker, schema: str, pointer: str, says: str
 ) -> None:
     document = json.dumps({"tools": [tool(input_schema="here")]}).replace('"here"', schema)
 
     outcome = checked(document)
 
-    assert pointers(outcome) == ["/tools/0/input_schema"]
+    assert pointers(outcome) == [f"/tools/0/input_schema{pointer}"]
     assert says in str(outcome)
 
 

@@ -44,13 +44,22 @@ def http_url(value: str) -> str:
         port = url.port
     except ValueError:
         raise ValueError("must be a valid URL, for example http://127.0.0.1:8081/tool") from None
-    if url.scheme not in ("http", "https") or not url.hostname or port == 0:
+    known = url.scheme in ("http", "https")
+    if not known or not url.hostname or port == 0 or not is_host_name(url.hostname):
         raise ValueError("must be an absolute http or https URL with a host")
     if "@" in url.netloc:
         raise ValueError("must not contain a user or password; use token_env for a credential")
     if "#" in value:
         raise ValueError("must not contain a fragment (#…)")
     return value
+
+
+def is_host_name(text: str) -> bool:
+    """Whether it can be looked up at all; `ü.example` can, as its ASCII form."""
+    try:
+        return not _OUTSIDE_URLS.search(text) and bool(text.encode("idna"))
+    except UnicodeError:
+        return False
 
 
 def variable(value: str) -> str:

@@ -1,7 +1,7 @@
 """The whole check of a host config: every problem at once, or everything that is needed to start.
 
-Above: the command line and the wiring. Below: `document`, `shape`, and the rules between fields and
-the environment, which are here.
+Above: the command line and the wiring. Below: `document`, `plain`, `shape`, and the rules between
+fields and the environment, which are here.
 """
 
 import re
@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from brain.config import plain
 from brain.config.document import read
 from brain.config.host import EngineConfig, HostConfig, ModelConfig
 from brain.config.problem import Problem, as_list, as_object, pointer
@@ -52,6 +53,8 @@ def check(path: Path, env: Env) -> CheckedConfig | tuple[Problem, ...]:
     document = read(path)
     if isinstance(document, Problem):
         return (document,)
+    if unfit := tuple(plain.problems(document)):
+        return unfit
     shape = validate(document)
     wrong = list(shape) if isinstance(shape, tuple) else []
     entries = as_object(document)

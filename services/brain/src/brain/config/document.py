@@ -13,6 +13,7 @@ from typing import Any
 from brain.config.problem import Problem
 
 _MAX_BYTES = 16 * 1024 * 1024
+_MAX_DIGITS = 300
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 _CONSTANT = re.compile(r"-?\b(?:NaN|Infinity)\b")
 
@@ -60,7 +61,9 @@ class _StrictDecoder(json.JSONDecoder):
     """Refuses duplicate keys."""
 
     def __init__(self, text: str) -> None:
-        super().__init__()
+        # An integer of thousands of digits is a number that is out of range, as 1e999 is: Python
+        # itself refuses to read the longest.
+        super().__init__(parse_int=_integer)
         self._text = text
         self.parse_object = self._object
         self.scan_once = scanner.py_make_scanner(self)  # type: ignore[attr-defined]
@@ -81,7 +84,15 @@ class _StrictDecoder(json.JSONDecoder):
         seen: set[str] = set()
         twice = next(key for key, _ in pairs if key in seen or seen.add(key))
         where = _place(self._text, begin)
-        raise _Unreadable(f'the object that begins at {where} has the key "{twice}" twice.')
+        raise _Unreadable(f'the object that begins at {where} has the key "{_shown(twice)}" twice.')
+
+
+def _shown(key: str) -> str:
+    return key.encode(errors="backslashreplace").decode()
+
+
+def _integer(digits: str) -> int | float:
+    return int(digits) if len(digits) <= _MAX_DIGITS else float(digits)
 
 
 def _place(text: str, index: int) -> str:

@@ -4,11 +4,12 @@ Below: `bindings`, pydantic. What needs the environment, or other fields, is in 
 """
 
 import re
+from ipaddress import IPv6Address
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, Field, model_validator
 
-from brain.config.bindings import STRICT, TenantId, ToolBinding, Variable, http_url
+from brain.config.bindings import STRICT, TenantId, ToolBinding, Variable, http_url, is_host_name
 from brain.config.problem import as_object
 from brain.config.providers import BUILT_IN, PROVIDERS, Api
 from brain.config.store import store_problem
@@ -22,9 +23,18 @@ _OWN_HEADERS = ("connection", "content-length", "content-type", "host", "transfe
 def split_listen(address: str) -> tuple[str, int]:
     """Host and port of `HOST:PORT`; an IPv6 host stands in brackets. Raises: ValueError."""
     match = re.fullmatch(r"(?:\[([0-9a-fA-F:.]+)\]|([^\[\]:/\s]+)):([0-9]{1,5})", address)
-    if match is None or int(match[3]) > 65_535:
+    if match is None or int(match[3]) > 65_535 or not _is_host(match):
         raise ValueError("must be HOST:PORT, for example 127.0.0.1:8080")
     return match[1] or match[2], int(match[3])
+
+
+def _is_host(match: re.Match[str]) -> bool:
+    try:
+        if match[1]:
+            IPv6Address(match[1])
+        return match[1] is not None or is_host_name(match[2])
+    except ValueError:
+        return False
 
 
 def _listen(value: str) -> str:

@@ -3,7 +3,6 @@
 Nothing is ever fetched: a `$ref` must lead to a place in the document itself.
 """
 
-import math
 from collections.abc import Iterator
 from typing import Any, NoReturn
 from urllib.parse import urldefrag, urljoin
@@ -32,7 +31,7 @@ def check_schema(schema: Any, kind: str | None = None) -> Any:
 
     Raises: ValueError, with a sentence on what is wrong and where in the schema.
     """
-    _check_plain(schema)
+    _check_depth(schema)
     document = as_object(schema)
     if document is not None:
         _check_draft(document)
@@ -43,29 +42,19 @@ def check_schema(schema: Any, kind: str | None = None) -> Any:
     return schema
 
 
-def _check_plain(schema: Any) -> None:
-    """Whether it can be passed on as JSON text, which is what a tool's catalog is made of."""
+def _check_depth(schema: Any) -> None:
     level = [schema]
     for _ in range(MAX_DEPTH):
         parts = [part for value in level for part in _parts(value)]
-        for part in parts:
-            _check_scalar(part)
         level = [part for part in parts if type(part) in (dict, list)]
         if not level:
             return
     raise ValueError(f"is nested more than {MAX_DEPTH} levels deep")
 
 
-def _check_scalar(value: object) -> None:
-    if isinstance(value, float) and not math.isfinite(value):
-        raise ValueError("has a number that is out of range")
-    if isinstance(value, str) and any("\ud800" <= char <= "\udfff" for char in value):
-        raise ValueError("has an escaped surrogate without its pair")
-
-
 def _parts(value: object) -> list[Any]:
     members = as_object(value)
-    return as_list(value) if members is None else [*members, *members.values()]
+    return as_list(value) if members is None else list(members.values())
 
 
 def _check_draft(schema: dict[str, Any]) -> None:

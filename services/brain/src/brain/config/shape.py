@@ -20,6 +20,7 @@ from brain.config.host import (
 )
 from brain.config.problem import Problem, as_object, listed, pointer
 
+_LONGEST_NUMBER = 24
 _KINDS = {
     "missing": "is required",
     "too_short": "must not be empty",
@@ -101,7 +102,12 @@ def _range(detail: ErrorDetails) -> str:
         "idle_timeout_seconds": "more than 0 and at most 3600",
     }
     usual = "0 or more" if detail["type"] == "greater_than_equal" else "more than 0"
-    return f"must be {limits.get(field, usual)}, not {detail['input']}."
+    return f"must be {limits.get(field, usual)}, not {_shown(detail['input'])}."
+
+
+def _shown(number: object) -> str:
+    text = str(number)
+    return text if len(text) <= _LONGEST_NUMBER else f"{text[:_LONGEST_NUMBER]}…"
 
 
 def _unknown(location: tuple[str | int, ...]) -> str:
