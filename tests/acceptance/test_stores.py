@@ -6,11 +6,12 @@ import pytest
 
 from brain_testing.api import Api
 from brain_testing.desk import Desk
+from brain_testing.engine_process import engine_process
 from brain_testing.plugin import StartBrain
 from brain_testing.reading import of_type, said, types
 from brain_testing.running import RunningBrain
 
-pytestmark = pytest.mark.requirement("REC-06")
+pytestmark = [pytest.mark.requirement("REC-06"), pytest.mark.xdist_group("commands")]
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -69,6 +70,27 @@ async def test_a_session_goes_on_after_the_engine_was_stopped_in_its_turn(
     assert queued["message_id"] in str(events)
     (result,) = of_type(events, "tool.result")
     assert (result["unknown_outcome"], len(desk.arrived)) == (True, 1)
+
+
+@pytest.mark.requirement("REC-02", "REC-05", "OUT-07")
+async def test_a_session_goes_on_after_the_engine_was_killed_in_its_turn(
+    brain: RunningBrain, api: Api, desk: Desk
+) -> None:
+    async with engine_process(brain, api) as engine:
+        session_id = await api.create("ask")
+        await api.send(session_id, "/call ask {}")
+        await desk.next_call()
+        before = await api.events(session_id)
+        await engine.kill()
+    await brain.start_engine()
+    await api.until_ready()
+    async with api.follow(session_id, until="idle") as frames:
+        events = [frame.data async for frame in frames if frame.id is not None]
+
+    assert events[: len(before)] == before
+    assert types(events)[-1] == "turn.completed"
+    (result,) = of_type(events, "tool.result")
+    assert (result["code"], len(desk.arrived)) == ("engine_died", 1)
 
 
 async def test_sessions_are_listed_closed_and_deleted(api: Api) -> None:

@@ -130,7 +130,8 @@ class PostgresLog:
         ids, epochs = [each.session_id for each in owned], [each.epoch for each in owned]
         engine_id = self._lease.engine_id
         rows = await self._readers.fetch(_Q["lost"], ids, epochs, engine_id)
-        self._lease.told(engine_id)
+        if not rows:
+            self._lease.nothing_lost(engine_id)
         return [row[0] for row in rows]
 
     def lease_ends(self) -> float:

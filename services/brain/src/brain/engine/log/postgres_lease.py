@@ -39,7 +39,7 @@ class EngineLease:
         self._ends = -math.inf
         self._renewed = -math.inf
         self._steady_since = math.inf
-        self._told = True
+        self._whole = True
         self._alone = asyncio.Lock()
         self._task: asyncio.Task[None] | None = None
 
@@ -51,13 +51,13 @@ class EngineLease:
     def ends(self) -> float:
         """Until when, as `time.monotonic` counts, nobody can have taken anything over.
 
-        After another engine has ended it, it is over until `told`.
+        After another engine has ended it, it is over until `nothing_lost`.
         """
-        return self._ends if self._told else -math.inf
+        return self._ends if self._whole else -math.inf
 
-    def told(self, engine_id: str) -> None:
-        """Whoever uses the log knows by now what this id has lost."""
-        self._told = self._told or engine_id == self.engine_id
+    def nothing_lost(self, engine_id: str) -> None:
+        """Whoever uses the log has let go of everything that this id doesn't own."""
+        self._whole = self._whole or engine_id == self.engine_id
 
     def steady(self) -> bool:
         """Whether it has been renewed in time for a while.
@@ -106,7 +106,7 @@ class EngineLease:
         timeout = self._times.length / 2
         if not await connection.fetchval(_Q["renew_lease"], *wanted, timeout=timeout):
             await self._begin_another()
-            self._told = False
+            self._whole = False
             _log.warning("lease_lost", engine_id=self.engine_id)
             return
         if before - self._renewed > 2 * self._times.renewal:

@@ -161,7 +161,7 @@ class EventLog(Protocol):
     async def lost(self, owned: Sequence[Claimed]) -> Sequence[str]:
         """Ids of those sessions which this engine doesn't own by that epoch any more.
 
-        A lease that was lost holds again only once this has been called. Raises: LogUnavailable.
+        A lease that was lost holds again only once this has found none. Raises: LogUnavailable.
         """
         ...
 

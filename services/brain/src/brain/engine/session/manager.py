@@ -177,14 +177,12 @@ class SessionManager:
 
     async def look_for_losses(self) -> None:
         """Let go of the sessions that another engine has taken over."""
-        owned = [Claimed(each, actor.journal.epoch) for each, actor in self._actors.items()]
-        lost = await self._parts.log.lost(owned)
-        # From here on the lease may hold again. Nothing else runs before these are marked.
-        for session_id in lost:
-            if session_id in self._actors:
-                self._actors[session_id].journal.broken = True
-        for session_id in lost:
-            await self._give_up(session_id)
+        while lost := await self._parts.log.lost(self._owned()):
+            for session_id in lost:
+                await self._give_up(session_id)
+
+    def _owned(self) -> list[Claimed]:
+        return [Claimed(each, actor.journal.epoch) for each, actor in self._actors.items()]
 
     async def erase_closed_before(self, moment: str) -> int:
         """Erase closed sessions in which nothing has happened since; gives their number."""
