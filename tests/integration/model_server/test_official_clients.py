@@ -15,6 +15,7 @@ from brain_testing.model_server import (
     Finish,
     Gate,
     More,
+    Recorded,
     Refuse,
     Say,
     Status,
@@ -25,6 +26,7 @@ from brain_testing.model_server import (
     model_server,
     signature_of,
 )
+from brain_testing.model_server.recordings import RECORDED, SAID, THOUGHT
 from brain_testing.model_server.valid_requests import VALID
 
 every_dialect = pytest.mark.parametrize("dialect", DIALECTS)
@@ -211,3 +213,16 @@ async def test_the_valid_request_goes_through_the_official_client(
 
     assert heard.text == "fine"
     assert server.requests[0].body == server.requests[0].body | body
+
+
+@every_dialect
+async def test_a_recorded_stream_is_what_the_official_client_expects(
+    dialect: Dialect, official: Any
+) -> None:
+    async with model_server((Recorded(RECORDED[dialect]),)) as server:
+        heard = await official(dialect, server).streamed()
+
+    assert heard.text == SAID
+    assert "".join(heard.thinking.split()) == "".join(THOUGHT.split())
+    assert heard.calls == [("ask", {"n": 7})]
+    assert heard.used == Used(input=29, output=30, cached=32, reasoning=12)

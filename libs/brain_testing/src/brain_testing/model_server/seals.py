@@ -8,7 +8,7 @@ taken as it is.
 import hashlib
 
 _SIGNED = "c2lnbmVk"
-_ENCRYPTED = "gAAAAAB"
+_ENCRYPTED = "gAAAAAsealed"
 
 
 def signature_of(thinking: str) -> str:
