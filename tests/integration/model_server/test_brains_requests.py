@@ -141,9 +141,11 @@ def _plain(value: Any) -> Any:
 
 @every_dialect
 @pytest.mark.parametrize("name", _CONVERSATIONS)
+@pytest.mark.parametrize("thinking", ["off", "high"])
 @pytest.mark.requirement("LOOP-02")
-def test_any_conversation_is_valid(dialect: Dialect, name: str) -> None:
-    body = _sent(dialect, ModelRequest("m", _CONVERSATIONS[name], _TOOLS, "Be brief."))
+def test_any_conversation_is_valid(dialect: Dialect, name: str, thinking: Any) -> None:
+    turns = _CONVERSATIONS[name]
+    body = _sent(dialect, ModelRequest("m", turns, _TOOLS, "Be brief.", thinking=thinking))
 
     assert refusal(dialect, body) is None
     assert _typed(dialect, body) == body
@@ -201,6 +203,23 @@ def test_a_thought_without_what_its_provider_wants_back_is_left_out(dialect: Dia
 
     assert refusal(dialect, body) is None
     assert b"Hm." not in json.encode(body)
+
+
+def test_a_turn_that_goes_on_without_its_first_thought_is_not_thought_about() -> None:
+    """As after a compaction in the middle of it: the provider would refuse the budget."""
+    thought = ThinkingBlock("Hm.", Raw(json.encode(_REPLAYS["anthropic-messages"])))
+    later = (_called(("b", "ask", b"{}")), _came("b", _TEXT))
+    first = (_HI, _called(("a", "ask", b"{}"), before=(thought,)), _came("a", _TEXT))
+    whole = _sent("anthropic-messages", ModelRequest("m", (*first, *later), thinking="high"))
+    rest = _sent("anthropic-messages", ModelRequest("m", (_HI, *later), thinking="high"))
+    after = _sent("anthropic-messages", ModelRequest("m", (_HI, *later, _HI), thinking="high"))
+
+    assert [body.get("thinking", {}).get("type") for body in (whole, rest, after)] == [
+        "enabled",
+        None,
+        "enabled",
+    ]
+    assert not [body for body in (whole, rest, after) if refusal("anthropic-messages", body)]
 
 
 @every_dialect

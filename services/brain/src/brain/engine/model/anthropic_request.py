@@ -144,13 +144,16 @@ class Request(Struct, frozen=True, omit_defaults=True):
 
 def write(request: ModelRequest, target: Target) -> bytes:
     """The body of a request. Raises: MsgspecError, UnicodeError."""
-    max_tokens, thoughts, output = _thinking(request, target.facts)
+    messages = _messages(request.turns, target)
+    max_tokens, thoughts, output = _thinking(
+        request, target.facts, goes_on=_goes_on_without_thought(messages)
+    )
     prompt = request.system_prompt
     return msgspec.json.encode(
         Request(
             model=request.model,
             max_tokens=max_tokens,
-            messages=_messages(request.turns, target),
+            messages=messages,
             stream=True,
             system=[Text(prompt, Mark())] if prompt and prompt.strip() else None,
             tools=_tools(request) or None,
@@ -162,10 +165,27 @@ def write(request: ModelRequest, target: Target) -> bytes:
     )
 
 
+def _goes_on_without_thought(messages: list[Message]) -> bool:
+    """Whether this step goes on with a turn whose first thought is gone.
+
+    A context that was compacted in the middle of a turn begins with a step that had none.
+    """
+    first: Message | None = None
+    for message in reversed(messages):
+        if message.role == "assistant":
+            first = message
+        elif not all(isinstance(part, Result) for part in message.content):
+            break
+    return first is not None and not isinstance(first.content[0], Thinking | Redacted)
+
+
 def _thinking(
-    request: ModelRequest, facts: ModelFacts
+    request: ModelRequest, facts: ModelFacts, *, goes_on: bool
 ) -> tuple[int, Thoughts | None, Output | None]:
-    """How many tokens the answer may have, its thoughts included, and how to think."""
+    """How many tokens the answer may have, its thoughts included, and how to think.
+
+    With a budget, the provider refuses to think in a turn that goes on without its first thought.
+    """
     most = facts.max_output_tokens
     claude = request.model.startswith("claude-")
     usual = _CLAUDES_OUTPUT_TOKENS if claude else _USUAL_OUTPUT_TOKENS
@@ -175,6 +195,8 @@ def _thinking(
     kind = facts.thinking or ("adaptive" if claude else "budget")
     if kind == "adaptive":
         return asked, Thoughts("adaptive", display="summarized"), Output(request.thinking)
+    if goes_on:
+        return asked, None, None
     budget = _BUDGETS[request.thinking]
     whole = asked + budget if most is None else min(asked + budget, most)
     # The budget is part of the whole; the answer itself keeps at least as much as it can.
