@@ -13,6 +13,7 @@ from brain.engine.log.protocol import EventLog, StaleOwner, StoredEvent
 from brain_core import ids
 from brain_core.session import Status
 from brain_core.usage import Usage
+from brain_testing.log_answer_cases import AnswerCases
 from brain_testing.log_storm import Storm
 from brain_testing.log_values import LATER, append, claimed, created, event, record, seqs
 
@@ -32,7 +33,7 @@ async def listed(
             return seen
 
 
-class EventLogCases:
+class EventLogCases(AnswerCases):
     """The cases."""
 
     async def test_a_session_comes_back_as_it_was_made(self, log: EventLog) -> None:

@@ -2,9 +2,10 @@
 
 from typing import Any
 
+import msgspec
 from msgspec import Raw
 
-from brain.engine.log.protocol import Append, EventLog, SessionRecord, StoredEvent
+from brain.engine.log.protocol import Append, EventLog, KeptAnswer, SessionRecord, StoredEvent
 from brain_core import ids
 from brain_core.session import Budget, SessionConfig
 from brain_core.usage import Usage
@@ -45,6 +46,12 @@ def append(session_id: str, *events: StoredEvent, epoch: int = 1, **changes: Any
         **changes,
     }
     return Append(session_id=session_id, epoch=epoch, events=events, **fields)
+
+
+def answer(key: str, session_id: str, tenant_id: str = "local", **changes: Any) -> KeptAnswer:
+    """What is kept of a request with an idempotency key."""
+    kept = KeptAnswer(tenant_id, key, b"\0digest", session_id, b'{"seq":2}', NOW, LATER)
+    return msgspec.structs.replace(kept, **changes)
 
 
 async def created(log: EventLog, tenant_id: str = "local") -> str:

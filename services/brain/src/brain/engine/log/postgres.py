@@ -10,6 +10,7 @@ from contextlib import suppress
 from zlib import crc32
 
 import asyncpg
+import msgspec
 
 from brain.engine.log import postgres_reads as reads
 from brain.engine.log import postgres_writes as writes
@@ -26,6 +27,7 @@ from brain.engine.log.protocol import (
     Claimed,
     DailyUsage,
     EventPage,
+    KeptAnswer,
     LogUnavailable,
     OwnedElsewhere,
     SessionPage,
@@ -95,9 +97,11 @@ class PostgresLog:
         self._closed = False
         self._in_background(self._go_on_erasing())
 
-    def create(self, record: SessionRecord, event: StoredEvent) -> Awaitable[int]:
+    def create(
+        self, record: SessionRecord, event: StoredEvent, answer: KeptAnswer | None = None
+    ) -> Awaitable[int]:
         size = len(event.body) + len(bytes(record.metadata))
-        return self._lane(record.id).submit(record.id, self._creates, (record, event), size)
+        return self._lane(record.id).submit(record.id, self._creates, (record, event, answer), size)
 
     def append(self, append: Append) -> Awaitable[None]:
         session_id, events = append.session_id, append.events
@@ -160,6 +164,15 @@ class PostgresLog:
         self, tenant_id: str, from_day: str | None, to_day: str | None
     ) -> Sequence[DailyUsage]:
         return await reads.usage(self._readers, tenant_id, from_day, to_day)
+
+    async def answered(self, tenant_id: str, key: str) -> KeptAnswer | None:
+        return await reads.answered(self._readers, tenant_id, key)
+
+    async def keep(self, answer: KeptAnswer) -> None:
+        await self._readers.fetch(_Q["keep_answer"], *msgspec.structs.astuple(answer))
+
+    async def drop_answers(self, now: str, limit: int) -> int:
+        return len(await self._readers.fetch(_Q["drop_answers"], now, limit))
 
     async def ping(self) -> None:
         await self._readers.fetch(_Q["look"])

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from brain.engine.log.postgres_connections import Connection, Line
 from brain.engine.log.postgres_errors import FAILED, LOST, PASSING, unavailable
-from brain.engine.log.protocol import LogUnavailable, StaleOwner
+from brain.engine.log.protocol import KeyTaken, LogUnavailable, StaleOwner
 
 PATIENCE_SECONDS = 5.0
 """So long a write waits for Postgres to come back."""
@@ -61,7 +61,10 @@ class Lane:
         self._closed = False
 
     def submit(self, session_id: str, kind: Kind, content: Any, size: int = 0) -> Awaitable[Any]:
-        """Take a place in the order, now. Raises, when awaited: StaleOwner, LogUnavailable."""
+        """Take a place in the order, now.
+
+        Raises, when awaited: StaleOwner, KeyTaken, LogUnavailable.
+        """
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         if self._closed:
             future.set_exception(LogUnavailable("The log is closed."))
@@ -143,7 +146,7 @@ class Lane:
             # Whoever appended before it is known to have failed has not lost its session.
             if write.session_id in self._missed:
                 error = LogUnavailable("An earlier write failed.")
-        elif error is not None:
+        elif error is not None and not isinstance(error, KeyTaken):
             self._missed.add(write.session_id)
         else:
             self._missed.discard(write.session_id)

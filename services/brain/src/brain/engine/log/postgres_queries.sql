@@ -1,7 +1,8 @@
 -- Every statement of the Postgres log: a name, and a sentence on what it is for.
 --
 -- Each is a transaction of its own. Rows are locked in one order, so that no two statements can wait
--- for each other: engines, then sessions by id, then usage by tenant, day and model, then erasures.
+-- for each other: engines, then sessions by id, then usage by tenant, day and model, then
+-- idempotency keys, then erasures.
 
 -- name: create_sessions
 -- Adds sessions that belong to this engine, each with its first event, unless its id is taken.
@@ -20,6 +21,49 @@ WITH wanted AS MATERIALIZED (
     )
     SELECT id, tenant_id, harness, status, open, created_at, updated_at, last_seq, usage, 1, $1
     FROM wanted ORDER BY id COLLATE "C"
+    ON CONFLICT DO NOTHING
+    RETURNING number, id
+), configs AS (
+    INSERT INTO brain.session_configs (session_number, config, metadata)
+    SELECT number, config, metadata FROM made JOIN wanted ON wanted.id = made.id
+), added AS (
+    INSERT INTO brain.events (session_number, seq, type, body)
+    SELECT number, seq, type, body FROM made JOIN wanted ON wanted.id = made.id
+)
+SELECT id FROM made;
+
+-- name: create_sessions_with_answers
+-- Does the same, and keeps the answers to the requests that have a key. One whose key has an answer
+-- already, whose time isn't over, adds no session.
+WITH wanted AS MATERIALIZED (
+    SELECT * FROM unnest(
+        $2::text[], $3::text[], $4::text[], $5::text[], $6::boolean[], $7::text[], $8::text[],
+        $9::bigint[], $10::bytea[], $11::bytea[], $12::bytea[], $13::bigint[], $14::text[],
+        $15::bytea[], $16::text[], $17::bytea[], $18::bytea[], $19::text[], $20::text[]
+    ) AS w (
+        id, tenant_id, harness, status, open, created_at, updated_at,
+        last_seq, usage, config, metadata, seq, type, body,
+        key, fingerprint, answer, kept_at, kept_until
+    )
+), kept AS (
+    INSERT INTO brain.idempotency_keys AS known (
+        tenant_id, key, fingerprint, session_id, answer, kept_at, kept_until
+    )
+    SELECT tenant_id, key, fingerprint, id, answer, kept_at, kept_until
+    FROM wanted WHERE key IS NOT NULL ORDER BY tenant_id COLLATE "C", key COLLATE "C"
+    ON CONFLICT (tenant_id, key) DO UPDATE SET
+        fingerprint = excluded.fingerprint, session_id = excluded.session_id,
+        answer = excluded.answer, kept_at = excluded.kept_at, kept_until = excluded.kept_until
+    WHERE known.kept_until <= excluded.kept_at
+    RETURNING session_id
+), made AS (
+    INSERT INTO brain.sessions (
+        id, tenant_id, harness, status, open, created_at, updated_at, last_seq, usage, epoch, owner
+    )
+    SELECT id, tenant_id, harness, status, open, created_at, updated_at, last_seq, usage, 1, $1
+    FROM wanted
+    WHERE key IS NULL OR EXISTS (SELECT FROM kept WHERE kept.session_id = wanted.id)
+    ORDER BY id COLLATE "C"
     ON CONFLICT DO NOTHING
     RETURNING number, id
 ), configs AS (
@@ -64,8 +108,8 @@ WITH wanted AS MATERIALIZED (
 )
 SELECT place FROM moved;
 
--- name: append_with_usage
--- Does the same, and adds to the tenants' sums; what isn't known adds nothing.
+-- name: append_with_more
+-- Does the same, adds to the tenants' sums (what isn't known adds nothing), and keeps answers.
 WITH wanted AS MATERIALIZED (
     SELECT * FROM unnest(
         $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::text[], $7::boolean[],
@@ -131,6 +175,21 @@ WITH wanted AS MATERIALIZED (
         cost_usd = coalesce(
             known.cost_usd + excluded.cost_usd, known.cost_usd, excluded.cost_usd
         )
+), kept AS (
+    INSERT INTO brain.idempotency_keys AS known (
+        tenant_id, key, fingerprint, session_id, answer, kept_at, kept_until
+    )
+    SELECT a.tenant_id, a.key, a.fingerprint, a.session_id, a.answer, a.kept_at, a.kept_until
+    FROM unnest(
+        $23::bigint[], $24::text[], $25::text[], $26::bytea[], $27::text[], $28::bytea[],
+        $29::text[], $30::text[]
+    ) AS a (place, tenant_id, key, fingerprint, session_id, answer, kept_at, kept_until)
+    JOIN moved AS m ON m.place = a.place
+    ORDER BY a.tenant_id COLLATE "C", a.key COLLATE "C"
+    ON CONFLICT (tenant_id, key) DO UPDATE SET
+        fingerprint = excluded.fingerprint, session_id = excluded.session_id,
+        answer = excluded.answer, kept_at = excluded.kept_at, kept_until = excluded.kept_until
+    WHERE known.kept_until <= excluded.kept_at
 )
 SELECT place FROM moved;
 
@@ -141,6 +200,32 @@ SELECT w.place
 FROM unnest($1::text[], $2::bigint[], $3::bigint[]) WITH ORDINALITY AS w (id, epoch, last_seq, place)
 JOIN brain.sessions AS s ON s.id = w.id COLLATE "C"
 WHERE s.epoch = w.epoch AND s.last_seq = w.last_seq;
+
+-- name: keep_answer
+-- Keeps what a request was answered, unless its key has an answer whose time isn't over.
+INSERT INTO brain.idempotency_keys AS known (
+    tenant_id, key, fingerprint, session_id, answer, kept_at, kept_until
+) VALUES ($1, $2, $3, $4, $5, $6, $7)
+ON CONFLICT (tenant_id, key) DO UPDATE SET
+    fingerprint = excluded.fingerprint, session_id = excluded.session_id,
+    answer = excluded.answer, kept_at = excluded.kept_at, kept_until = excluded.kept_until
+WHERE known.kept_until <= excluded.kept_at;
+
+-- name: get_answer
+-- Reads what is kept for a key.
+SELECT tenant_id, key, fingerprint, session_id, answer, kept_at, kept_until
+FROM brain.idempotency_keys
+WHERE tenant_id = $1 AND key = $2;
+
+-- name: drop_answers
+-- Forgets answers whose time is over; those that somebody is writing at this moment stay.
+DELETE FROM brain.idempotency_keys AS k USING (
+    SELECT tenant_id, key FROM brain.idempotency_keys
+    WHERE kept_until <= $1 ORDER BY kept_until LIMIT $2
+    FOR UPDATE SKIP LOCKED
+) AS old
+WHERE k.tenant_id = old.tenant_id AND k.key = old.key
+RETURNING true;
 
 -- name: owner_of
 -- Reads by which epoch a session is owned, and by which engine, if that is at work.

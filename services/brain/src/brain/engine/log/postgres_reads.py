@@ -10,6 +10,7 @@ from brain.engine.log.postgres_connections import Readers, Row
 from brain.engine.log.protocol import (
     DailyUsage,
     EventPage,
+    KeptAnswer,
     LogUnavailable,
     SessionPage,
     SessionRecord,
@@ -51,6 +52,12 @@ async def events(
     rows = await readers.fetch(_Q["read_events"], *wanted)
     page = [StoredEvent(*row) for row in rows if row[2] is not None]
     return EventPage(page, has_more=len(page) < len(rows))
+
+
+async def answered(readers: Readers, tenant_id: str, key: str) -> KeptAnswer | None:
+    """What is kept for an idempotency key, or None."""
+    rows = await readers.fetch(_Q["get_answer"], tenant_id, key)
+    return KeptAnswer(*rows[0]) if rows else None
 
 
 async def usage(

@@ -14,6 +14,8 @@ from brain.engine.log.postgres_lane import Operation, Write
 from brain.engine.log.postgres_lease import EngineLease
 from brain.engine.log.protocol import (
     Append,
+    KeptAnswer,
+    KeyTaken,
     OwnedElsewhere,
     SessionRecord,
     StaleOwner,
@@ -27,7 +29,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 class Creates:
-    """Adds sessions; `content` is a record and its first event."""
+    """Adds sessions; `content` is a record, its first event, and an answer or None."""
 
     def __init__(self, lease: EngineLease) -> None:
         self._lease = lease
@@ -37,14 +39,19 @@ class Creates:
 
     async def run(self, connection: Connection, writes: Sequence[Write], *, again: bool) -> None:
         owner = self._lease.engine_id
-        columns = zip(*(_session_row(*write.content) for write in writes), strict=True)
-        made = {row[0] for row in await connection.fetch(_Q["create_sessions"], owner, *columns)}
+        answers = any(write.content[2] is not None for write in writes)
+        rows = [_session_row(*write.content, answers=answers) for write in writes]
+        query = _Q["create_sessions_with_answers" if answers else "create_sessions"]
+        columns = zip(*rows, strict=True)
+        made = {row[0] for row in await connection.fetch(query, owner, *columns)}
         if again and len(made) < len(writes):
             wanted = [write.session_id for write in writes]
             made |= {row[0] for row in await connection.fetch(_Q["created"], owner, wanted)}
         for write in writes:
             if write.session_id in made:
                 write.result, write.error = 1, None
+            elif write.content[2] is not None:
+                write.error = KeyTaken()
             else:
                 write.error = StaleOwner(f"There is a session {write.session_id} already.")
 
@@ -79,7 +86,7 @@ class Appends:
     ) -> list[list[Write]]:
         """Write each session's events at once; gives those that were refused."""
         values = _values([[write.content for write in group] for group in groups])
-        query = _Q["append_with_usage" if len(values) > 12 else "append"]
+        query = _Q["append_with_more" if len(values) > 12 else "append"]
         rows = await connection.fetch(query, self._lease.engine_id, *values)
         done = {row[0] for row in rows}
         if again and len(done) < len(groups):
@@ -93,8 +100,10 @@ def _stale(append: Append) -> StaleOwner:
     return StaleOwner(f"{append.session_id} isn't at {before}, or isn't this engine's.")
 
 
-def _session_row(record: SessionRecord, event: StoredEvent) -> tuple[Any, ...]:
-    return (
+def _session_row(
+    record: SessionRecord, event: StoredEvent, answer: KeptAnswer | None, *, answers: bool
+) -> tuple[Any, ...]:
+    row = (
         record.id,
         record.tenant_id,
         record.harness,
@@ -108,23 +117,19 @@ def _session_row(record: SessionRecord, event: StoredEvent) -> tuple[Any, ...]:
         bytes(record.metadata),
         *event,
     )
+    if not answers:
+        return row
+    if answer is None:
+        return (*row, None, None, None, None, None)
+    kept = (answer.key, answer.fingerprint, answer.answer, answer.kept_at, answer.kept_until)
+    return (*row, *kept)
 
 
 def _values(groups: list[list[Append]]) -> list[list[Any]]:
-    """The columns of the sessions, of the events, and of what was used if anything was."""
+    """The columns of the sessions, of the events, and of what was used and answered, if any was."""
     numbered = list(enumerate(groups, start=1))
     events = [(n, event) for n, group in numbered for append in group for event in append.events]
-    used = [
-        (
-            n,
-            append.updated_at[:_DAY],
-            append.used.model,
-            *msgspec.structs.astuple(append.used.usage),
-        )
-        for n, group in numbered
-        for append in group
-        if append.used is not None
-    ]
+    appends = [(n, append) for n, group in numbered for append in group]
     return [
         [group[0].session_id for group in groups],
         [group[0].epoch for group in groups],
@@ -138,8 +143,25 @@ def _values(groups: list[list[Append]]) -> list[list[Any]]:
         [event.seq for _, event in events],
         [event.type for _, event in events],
         [event.body for _, event in events],
-        *(list(column) for column in zip(*used, strict=True)),
+        *_more(appends),
     ]
+
+
+def _more(appends: list[tuple[int, Append]]) -> list[list[Any]]:
+    """The columns of what was used and of what was answered; none if there is nothing of both."""
+    used = [
+        (n, each.updated_at[:_DAY], each.used.model, *msgspec.structs.astuple(each.used.usage))
+        for n, each in appends
+        if each.used is not None
+    ]
+    kept = [(n, *msgspec.structs.astuple(a)) for n, each in appends for a in each.answers]
+    if not used and not kept:
+        return []
+    return [*_columns(used, 9), *_columns(kept, 8)]
+
+
+def _columns(rows: list[tuple[Any, ...]], width: int) -> list[list[Any]]:
+    return [[row[at] for row in rows] for at in range(width)]
 
 
 def refuse(session_id: str) -> Operation:

@@ -28,6 +28,10 @@ class StaleOwner(Exception):
     """Another engine owns the session, or it was deleted, or the caller lost count of it."""
 
 
+class KeyTaken(Exception):
+    """Another request has this idempotency key. Nothing was written."""
+
+
 class OwnedElsewhere(NamedTuple):
     """Another engine owns the session: its address, as edges reach it."""
 
@@ -84,11 +88,27 @@ class DailyUsage(NamedTuple):
     usage: Usage
 
 
+class KeptAnswer(Struct, frozen=True):
+    """What a request with an idempotency key was answered, and a digest of what it had asked for.
+
+    A key is its tenant's. It may be used anew at `kept_until`. Times are as in a `SessionRecord`.
+    """
+
+    tenant_id: str
+    key: str
+    fingerprint: bytes
+    session_id: str
+    answer: bytes
+    kept_at: str
+    kept_until: str
+
+
 class Append(Struct, frozen=True):
     """Events to add, in order and without a gap, and what the session's record says after them.
 
     The first event's `seq` is one more than the session's `last_seq`, else the append is stale.
     `used` is what these events tell of, for the tenant's sums on the day of `updated_at`.
+    `answers` are kept in the same transaction; one whose key has another answer is not kept.
     """
 
     session_id: str
@@ -99,6 +119,7 @@ class Append(Struct, frozen=True):
     updated_at: str
     usage: Usage
     used: ModelUsage | None = None
+    answers: tuple[KeptAnswer, ...] = ()
 
 
 class EventPage(NamedTuple):
@@ -123,10 +144,13 @@ class EventLog(Protocol):
 
     shared: bool
 
-    def create(self, record: SessionRecord, event: StoredEvent) -> Awaitable[int]:
+    def create(
+        self, record: SessionRecord, event: StoredEvent, answer: KeptAnswer | None = None
+    ) -> Awaitable[int]:
         """Add a session and its first event, owned by this engine. Gives the epoch.
 
-        Raises: LogUnavailable, and then nothing was added.
+        An answer is kept in the same transaction. Raises: LogUnavailable, KeyTaken, and then
+        nothing was added.
         """
         ...
 
@@ -196,6 +220,18 @@ class EventLog(Protocol):
         self, tenant_id: str, from_day: str | None, to_day: str | None
     ) -> Sequence[DailyUsage]:
         """A tenant's sums, by day and model, both days included. Deleted sessions count too."""
+        ...
+
+    async def answered(self, tenant_id: str, key: str) -> KeptAnswer | None:
+        """The answer that is kept for a key, even if its time is over; None if there's none."""
+        ...
+
+    async def keep(self, answer: KeptAnswer) -> None:
+        """Keep the answer to a request that wrote nothing, unless its key has another one."""
+        ...
+
+    async def drop_answers(self, now: str, limit: int) -> int:
+        """Forget at most so many answers whose time is over; gives their number."""
         ...
 
     async def delete(self, session_id: str, epoch: int) -> None:

@@ -50,6 +50,29 @@ ON CONFLICT DO UPDATE SET
     ),
     cost_usd = coalesce(cost_usd + excluded.cost_usd, cost_usd, excluded.cost_usd);
 
+-- name: keep_answer
+-- Keeps what a request was answered, unless its key has an answer whose time isn't over.
+INSERT INTO idempotency_keys (
+    tenant_id, key, fingerprint, session_id, answer, kept_at, kept_until
+) VALUES (?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT DO UPDATE SET
+    fingerprint = excluded.fingerprint, session_id = excluded.session_id,
+    answer = excluded.answer, kept_at = excluded.kept_at, kept_until = excluded.kept_until
+WHERE kept_until <= excluded.kept_at
+RETURNING true;
+
+-- name: drop_answers
+-- Forgets answers whose time is over.
+DELETE FROM idempotency_keys WHERE (tenant_id, key) IN (
+    SELECT tenant_id, key FROM idempotency_keys WHERE kept_until <= ? ORDER BY kept_until LIMIT ?
+);
+
+-- name: get_answer
+-- Reads what is kept for a key.
+SELECT tenant_id, key, fingerprint, session_id, answer, kept_at, kept_until
+FROM idempotency_keys
+WHERE tenant_id = ? AND key = ?;
+
 -- name: claim_session
 -- Makes the caller the owner and every earlier owner stale.
 UPDATE sessions SET epoch = epoch + 1 WHERE id = ? RETURNING epoch;

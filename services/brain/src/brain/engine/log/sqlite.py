@@ -20,6 +20,7 @@ from brain.engine.log.protocol import (
     DailyUsage,
     EventLog,
     EventPage,
+    KeptAnswer,
     LogUnavailable,
     SessionPage,
     SessionRecord,
@@ -53,8 +54,10 @@ class SqliteLog:
         self._left: deque[str] | None = None
         self._in_background(self._go_on_erasing())
 
-    def create(self, record: SessionRecord, event: StoredEvent) -> Awaitable[int]:
-        return self._writer.submit(writes.create(record, event))
+    def create(
+        self, record: SessionRecord, event: StoredEvent, answer: KeptAnswer | None = None
+    ) -> Awaitable[int]:
+        return self._writer.submit(writes.create(record, event, answer))
 
     def append(self, append: Append) -> Awaitable[None]:
         return self._writer.submit(writes.append(append), session_id=append.session_id)
@@ -111,6 +114,15 @@ class SqliteLog:
         self, tenant_id: str, from_day: str | None, to_day: str | None
     ) -> Sequence[DailyUsage]:
         return await self._readers.run(reads.usage(tenant_id, from_day, to_day))
+
+    async def answered(self, tenant_id: str, key: str) -> KeptAnswer | None:
+        return await self._readers.run(reads.answered(tenant_id, key))
+
+    async def keep(self, answer: KeptAnswer) -> None:
+        await self._writer.submit(writes.keep(answer))
+
+    async def drop_answers(self, now: str, limit: int) -> int:
+        return await self._writer.submit(writes.drop_answers(now, limit), synced=False)
 
     async def ping(self) -> None:
         await self._readers.run(reads.look)

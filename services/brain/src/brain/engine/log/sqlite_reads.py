@@ -11,6 +11,7 @@ from brain.engine.log import queries
 from brain.engine.log.protocol import (
     DailyUsage,
     EventPage,
+    KeptAnswer,
     SessionPage,
     SessionRecord,
     StoredEvent,
@@ -86,6 +87,16 @@ def closed_before(moment: str, limit: int) -> Read[list[str]]:
 
     def read(connection: sqlite3.Connection) -> list[str]:
         return [row[0] for row in connection.execute(_Q["closed_before"], (moment, limit))]
+
+    return read
+
+
+def answered(tenant_id: str, key: str) -> Read[KeptAnswer | None]:
+    """What is kept for an idempotency key, or None."""
+
+    def read(connection: sqlite3.Connection) -> KeptAnswer | None:
+        row = connection.execute(_Q["get_answer"], (tenant_id, key)).fetchone()
+        return None if row is None else KeptAnswer(*row)
 
     return read
 

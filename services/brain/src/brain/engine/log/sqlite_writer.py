@@ -14,7 +14,7 @@ from typing import Any, TypeVar, cast
 
 from msgspec import Struct
 
-from brain.engine.log.protocol import LogUnavailable, StaleOwner
+from brain.engine.log.protocol import KeyTaken, LogUnavailable, StaleOwner
 
 BUSY_MS = 5000
 """Another program, say a shell that someone opened, may hold the database's write lock so long."""
@@ -22,7 +22,8 @@ BUSY_MS = 5000
 _TRUNCATE_MS = 100
 _T = TypeVar("_T")
 Operation = Callable[[sqlite3.Connection], _T]
-"""Writes within a transaction that others share. Raises `StaleOwner` before it changes anything.
+"""Writes within a transaction that others share. Raises `StaleOwner` or `KeyTaken`
+before it changes anything.
 
 It may be called again after a rollback, so it keeps no state of its own.
 """
@@ -144,6 +145,8 @@ class Writer:
             # Whoever appended before it is known to have failed has not lost its session.
             missed = job.session_id in self._missed
             job.error = LogUnavailable("An earlier append failed.") if missed else error
+        except KeyTaken as error:
+            job.error = error
         else:
             self._missed.discard(job.session_id or "")
 

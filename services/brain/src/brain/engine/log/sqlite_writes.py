@@ -10,6 +10,8 @@ import msgspec
 from brain.engine.log import queries
 from brain.engine.log.protocol import (
     Append,
+    KeptAnswer,
+    KeyTaken,
     ModelUsage,
     SessionRecord,
     StaleOwner,
@@ -26,7 +28,7 @@ _Q = queries.load()
 _encode = msgspec.json.Encoder().encode
 
 
-def create(record: SessionRecord, event: StoredEvent) -> Operation[int]:
+def create(record: SessionRecord, event: StoredEvent, answer: KeptAnswer | None) -> Operation[int]:
     """Add a session and its first event; gives the epoch."""
     row = (
         record.id,
@@ -42,6 +44,8 @@ def create(record: SessionRecord, event: StoredEvent) -> Operation[int]:
     config, metadata = _encode(record.config), bytes(record.metadata)
 
     def write(connection: sqlite3.Connection) -> int:
+        if answer is not None and not _keep(connection, answer):
+            raise KeyTaken
         created = connection.execute(_Q["create_session"], row).fetchone()
         if created is None:
             raise StaleOwner(f"There is a session {record.id} already.")
@@ -70,6 +74,26 @@ def append(append: Append) -> Operation[None]:
         _add_events(connection, number, events)
         if used is not None:
             connection.execute(_Q["add_usage"], (tenant_id, *used))
+        for answer in append.answers:
+            _keep(connection, answer)
+
+    return write
+
+
+def keep(answer: KeptAnswer) -> Operation[None]:
+    """Keep an answer, unless its key has another one."""
+
+    def write(connection: sqlite3.Connection) -> None:
+        _keep(connection, answer)
+
+    return write
+
+
+def drop_answers(now: str, limit: int) -> Operation[int]:
+    """Forget answers whose time is over; gives their number."""
+
+    def write(connection: sqlite3.Connection) -> int:
+        return connection.execute(_Q["drop_answers"], (now, limit)).rowcount
 
     return write
 
@@ -128,6 +152,11 @@ def _add_events(
 ) -> None:
     rows = [(_place(number, event.seq), event.type, event.body) for event in events]
     connection.executemany(_Q["add_event"], rows)
+
+
+def _keep(connection: sqlite3.Connection, answer: KeptAnswer) -> bool:
+    row = msgspec.structs.astuple(answer)
+    return connection.execute(_Q["keep_answer"], row).fetchone() is not None
 
 
 def _sums(day: str, used: ModelUsage) -> tuple[str | int | float | None, ...]:
