@@ -5,6 +5,8 @@ from collections.abc import AsyncGenerator
 from typing import Any
 
 import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
 
 from brain_client import AsyncBrain, BrainError, BrainUnavailable
 from brain_testing.api import Api
@@ -100,6 +102,97 @@ async def test_a_brain_that_is_not_there_is_said() -> None:
     async with AsyncBrain("http://127.0.0.1:1", "key") as client:
         with pytest.raises(BrainUnavailable, match="can't be reached"):
             await client.catalog()
+
+
+async def test_a_brain_on_this_machine_is_reached_past_any_proxy(
+    brain: RunningBrain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, "socks9://127.0.0.1:1")
+    monkeypatch.setenv("NO_PROXY", "example.com")
+    for host in ("127.0.0.1", "localhost"):
+        async with AsyncBrain(brain.url.replace("127.0.0.1", host), brain.key) as client:
+            assert (await client.catalog())["models"]
+
+
+async def test_a_proxy_that_can_not_be_used_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("http_proxy", "socks9://127.0.0.1:1")
+    with pytest.raises(BrainUnavailable, match="proxy"):
+        AsyncBrain("http://brain.example", "key")
+
+
+@pytest.mark.parametrize(
+    ("status", "body"),
+    [(200, "<html>"), (200, "[]"), (302, ""), (404, '{"errors": ["x"]}'), (500, '"no"')],
+)
+async def test_another_server_in_brains_place_is_an_error(status: int, body: str) -> None:
+    async def other(_: web.Request) -> web.Response:
+        return web.Response(status=status, text=body)
+
+    app = web.Application()
+    app.router.add_get("/catalog", other)
+    async with TestServer(app) as server, AsyncBrain(str(server.make_url("")), "key") as client:
+        with pytest.raises(BrainError) as refused:
+            await client.catalog()
+    assert refused.value.status == status
+
+
+async def test_a_follower_waits_for_an_engine_that_restarts(
+    brain: RunningBrain, client: AsyncBrain
+) -> None:
+    session = await client.create(DEMO)
+    joined, done = asyncio.Event(), asyncio.Event()
+
+    async def follow() -> None:
+        async for event in session.events():
+            joined.set()
+            if event["type"] == "turn.completed":
+                done.set()
+
+    following = asyncio.create_task(follow())
+    await within(joined.wait())
+    await brain.stop_engine()
+    with pytest.raises(BrainError) as refused:
+        await client.catalog()
+    assert refused.value.status == 503
+    await brain.start_engine()
+    async for _ in session.events(until="idle"):
+        pass
+    await session.send("hello")
+    await within(done.wait())
+    await session.close()
+    await within(following)
+
+
+async def test_a_message_that_waits_is_listed_and_withdrawn(client: AsyncBrain, desk: Desk) -> None:
+    session = await client.create(DEMO)
+    await session.send("/call ask {}")
+    call = await desk.next_call()
+    waits = await session.send("later")
+
+    assert [each["message_id"] for each in await session.queue()] == [waits["message_id"]]
+    await session.withdraw(waits["message_id"])
+    assert await session.queue() == []
+    with pytest.raises(BrainError) as refused:
+        await session.withdraw(waits["message_id"])
+    assert refused.value.status == 404
+    call.say("done")
+
+
+async def test_what_the_tenant_has_used(client: AsyncBrain) -> None:
+    session = await client.create(DEMO)
+    async for _ in session.run("hello"):
+        pass
+
+    assert (await client.usage())["usage"] != []
+    assert (await client.usage("2020-01-01", "2020-01-02"))["usage"] == []
+
+
+async def test_a_context_that_is_short_is_not_compacted(client: AsyncBrain) -> None:
+    session = await client.create(DEMO)
+    with pytest.raises(BrainError) as refused:
+        await session.compact()
+    assert refused.value.status == 409
 
 
 async def test_interrupt_close_and_delete(client: AsyncBrain, desk: Desk) -> None:

@@ -6,14 +6,13 @@ Above: `chat`, `reading`. Below: `brain_client`.
 import argparse
 import asyncio
 import http
-import json
 import os
 import re
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import NamedTuple
-from urllib.parse import quote, urlsplit
+from urllib.parse import urlsplit
 
 from brain.cli.home import API_KEY, API_KEY_FILE, CONFIG_FILE
 from brain.config.document import read
@@ -44,14 +43,11 @@ def with_brain(given: argparse.Namespace, work: Callable[[AsyncBrain], Awaitable
         problem = str(error)
     except BrainUnavailable as error:
         problem = f"{error} Is it running? `brain up` starts it on this machine."
-    except json.JSONDecodeError:
-        problem = "What answers there isn't Brain."
     print(f"brain {given.command}: {problem}", file=sys.stderr)
     return 1
 
 
 async def _with(where: Access, work: Callable[[AsyncBrain], Awaitable[int]]) -> int:
-    _keep_loopback_off_proxies()
     async with AsyncBrain(where.url, where.key) as brain:
         return await work(brain)
 
@@ -59,7 +55,7 @@ async def _with(where: Access, work: Callable[[AsyncBrain], Awaitable[int]]) -> 
 async def find_session(brain: AsyncBrain, ident: str) -> AsyncSession:
     """A session of this tenant. Raises: NoAccess."""
     try:
-        return await brain.session(quote(ident, safe=""))
+        return await brain.session(ident)
     except BrainError as error:
         if error.status == http.HTTPStatus.NOT_FOUND:
             raise NoAccess(f"there is no session {ident} for this key.") from None
@@ -113,9 +109,3 @@ def _home_key(home: Path) -> str | None:
         return None
     except (OSError, UnicodeDecodeError) as error:
         raise NoAccess(f"{path} can't be read: {error}.") from error
-
-
-def _keep_loopback_off_proxies() -> None:
-    """A Brain on this machine is never reached through a proxy, whatever the environment says."""
-    listed = os.environ.get("NO_PROXY") or os.environ.get("no_proxy") or ""
-    os.environ["NO_PROXY"] = os.environ["no_proxy"] = ",".join(filter(None, [listed, *_LOOPBACK]))

@@ -1,0 +1,116 @@
+"""Requests to Brain's HTTP API. Above: `aio`. Below: httpx2.
+
+A Brain on this machine is never reached through a proxy, whatever the environment says; any other
+one is, if the environment says so.
+"""
+
+import json
+from collections.abc import AsyncGenerator, Mapping
+from ipaddress import ip_address
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx2
+
+from brain_client.errors import BrainError, BrainUnavailable
+from brain_client.sse import SseDecoder
+
+Json = dict[str, Any]
+
+_SILENCE_SECONDS = 30.0
+"""Brain sends a comment at least every 15 s: a stream that is silent for longer is dead."""
+_TIMEOUT = httpx2.Timeout(60, connect=5)
+_STREAM_TIMEOUT = httpx2.Timeout(60, connect=5, read=_SILENCE_SECONDS)
+
+
+class Connection:
+    """Brain at a URL, for the owner of a key."""
+
+    def __init__(self, url: str, key: str) -> None:
+        self.url = url.rstrip("/")
+        self._http = _client(self.url, {"Authorization": f"Bearer {key}"})
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._http.aclose()
+
+    async def call(
+        self,
+        method: str,
+        path: str,
+        body: object = None,
+        query: Mapping[str, Any] | None = None,
+        timeout_seconds: float | None = None,
+    ) -> Json:
+        """An answer's JSON; `{}` if it has no body. Raises: BrainUnavailable, BrainError."""
+        timeout = _TIMEOUT if timeout_seconds is None else httpx2.Timeout(timeout_seconds)
+        try:
+            answer = await self._http.request(
+                method, path, json=body, params=query, timeout=timeout
+            )
+        except httpx2.ConnectError as error:
+            raise BrainUnavailable(f"Brain can't be reached at {self.url}.") from error
+        except httpx2.TimeoutException as error:
+            raise BrainUnavailable(f"Brain at {self.url} didn't answer in time.") from error
+        except httpx2.TransportError as error:
+            raise self._lost() from error
+        return self._read(answer.status_code, answer.content)
+
+    async def stream(self, path: str, query: Json, after: int) -> AsyncGenerator[Json, None]:
+        """One connection's events, until it ends. Raises: BrainUnavailable, BrainError."""
+        headers = {"Accept": "text/event-stream", "Last-Event-ID": str(after)}
+        request = self._http.stream(
+            "GET", path, params=query, headers=headers, timeout=_STREAM_TIMEOUT
+        )
+        try:
+            async with request as answer:
+                if answer.status_code != 200:
+                    self._read(answer.status_code, await answer.aread())
+                decoder = SseDecoder()
+                async for piece in answer.aiter_bytes():
+                    for event in decoder.feed(piece):
+                        yield json.loads(event.data)
+        except httpx2.TransportError as error:
+            raise self._lost() from error
+
+    def _lost(self) -> BrainUnavailable:
+        return BrainUnavailable(f"The connection to Brain at {self.url} was lost.")
+
+    def _read(self, status: int, body: bytes) -> Json:
+        document = _object(body) if body else {}
+        if 200 <= status < 300 and document is not None:
+            return document
+        if status >= 400:
+            raise BrainError(status, document or {})
+        raise BrainError(status, {"detail": f"What answers at {self.url} isn't Brain."})
+
+
+def is_loopback(url: str) -> bool:
+    """Whether a URL leads to this very machine."""
+    host = (urlsplit(url).hostname or "").rstrip(".")
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
+
+
+def _client(url: str, headers: dict[str, str]) -> httpx2.AsyncClient:
+    proxied = not is_loopback(url)
+    # Certificates that the environment names are trusted for this machine, too.
+    verify = httpx2.create_ssl_context() if url.startswith("https:") else True
+    try:
+        return httpx2.AsyncClient(
+            base_url=url, headers=headers, timeout=_TIMEOUT, trust_env=proxied, verify=verify
+        )
+    except (ValueError, ImportError) as error:  # of a kind that httpx2 doesn't know
+        raise BrainUnavailable(
+            f"Brain at {url} can't be reached: the proxy in the environment can't be used. {error}"
+        ) from error
+
+
+def _object(body: bytes) -> Json | None:
+    try:
+        document: object = json.loads(body)
+    except ValueError:
+        return None
+    return document if isinstance(document, dict) else None  # pyright: ignore[reportUnknownVariableType]
