@@ -38,9 +38,11 @@ from brain.engine.model.proxying import Proxy
 from brain.engine.model.registry import ModelRegistry
 from brain.engine.server import Engine, EngineAddress, EngineIdentity
 from brain.engine.servicer import SessionServicer
+from brain.engine.session.commands import Commands
 from brain.engine.session.creation import Creation
 from brain.engine.session.fanout import Fanout
 from brain.engine.session.manager import SessionManager
+from brain.engine.session.once import Once
 from brain.engine.session.waking import Parts
 from brain.engine.tool.catalog import Binding, Catalog
 from brain.engine.tool.dispatch import HttpToolCaller
@@ -181,9 +183,11 @@ def _engine(
     tuning: Tuning,
 ) -> Engine:
     creation = Creation(parts.harnesses, parts.models, catalog, parts.clock)
-    manager = SessionManager(parts, creation)
+    once = Once(parts.log, parts.clock)
+    manager = SessionManager(parts, once)
+    commands = Commands(parts, manager, creation, once)
     offered = (tuple(parts.harnesses), parts.models.names())
-    servicer = SessionServicer(manager, parts.fanout, catalog, inspections, offered)
+    servicer = SessionServicer(commands, manager, parts.fanout, catalog, inspections, offered)
     tls = _engine_tls(config.host.engine)
     address = EngineAddress(config.host.engine.listen, config.engine_key, tls)
     _make_room_for_socket(address.target)

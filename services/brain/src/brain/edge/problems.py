@@ -52,6 +52,8 @@ _KINDS = {
     "turn_running": _Kind("turn-running", "A turn is running"),
     "nothing_to_compact": _Kind("nothing-to-compact", "There is nothing to compact"),
     "compaction_failed": _Kind("compaction-failed", "The conversation was not compacted"),
+    "idempotency_key_reused": _Kind("idempotency-key-reused", "The key stands for another request"),
+    "session_deleted": _Kind("session-deleted", "The session was deleted"),
     "engine_unavailable": _Kind("engine-unavailable", "The engine cannot be reached"),
 }
 """The codes that a client can tell apart by `type`."""

@@ -43,11 +43,13 @@ class Housekeeping:
         self._tell_health = tell_health
         self._rested = clock.monotonic()
         self._erased: float | None = None
+        self._forgotten = clock.monotonic()
 
     async def run(self) -> None:
         """Go round for ever."""
         while True:
             await self._erase_old_sessions()
+            await self._forget_answers()
             await asyncio.sleep(min(_MEND_SECONDS, self._times.rest_after))
             await self._tell_health()
             await self._manager.mend()
@@ -68,6 +70,16 @@ class Housekeeping:
         if now - self._rested >= self._times.rest_after:
             await self._manager.let_rest()
             self._rested = now
+
+    async def _forget_answers(self) -> None:
+        now = self._clock.monotonic()
+        if now - self._forgotten < _ERASE_SECONDS:
+            return
+        self._forgotten = now
+        try:
+            await self._manager.forget_answers()
+        except LogUnavailable as error:
+            _log.error("answers_not_forgotten", error=str(error))
 
     async def _erase_old_sessions(self) -> None:
         days, now = self._times.retention_days, self._clock.monotonic()

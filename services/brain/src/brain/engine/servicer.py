@@ -8,7 +8,9 @@ import grpc
 import structlog
 
 from brain.engine import convert
+from brain.engine.keyed import attempt_from_wire, replayed
 from brain.engine.log.protocol import PAGE_BYTES, LogUnavailable
+from brain.engine.session.commands import Commands
 from brain.engine.session.fanout import Fanout
 from brain.engine.session.manager import SessionManager
 from brain.engine.session.refused import Refused
@@ -33,12 +35,14 @@ class SessionServicer(SessionServiceServicer):
 
     def __init__(
         self,
+        commands: Commands,
         manager: SessionManager,
         fanout: Fanout,
         catalog: Catalog,
         inspections: Inspections,
         offered: tuple[tuple[str, ...], tuple[str, ...]],
     ) -> None:
+        self._commands = commands
         self._manager = manager
         self._fanout = fanout
         self._catalog = catalog
@@ -57,15 +61,19 @@ class SessionServicer(SessionServiceServicer):
     async def CreateSession(
         self, request: pb.CreateSessionRequest, context: _Context
     ) -> pb.CreateSessionResponse:
-        record = await self._manager.create(
+        attempt = attempt_from_wire(request)
+        record = await self._commands.create(
             request.tenant_id,
             request.harness,
             convert.config_from_wire(request.config),
             convert.metadata_from_wire(request.metadata_json),
+            attempt,
         )
         if isinstance(record, Refused):
             await refuse(context, record)
-        return pb.CreateSessionResponse(session=convert.session_to_wire(record))
+        return pb.CreateSessionResponse(
+            session=convert.session_to_wire(record), replayed=replayed(attempt)
+        )
 
     async def GetSession(
         self, request: pb.GetSessionRequest, context: _Context
@@ -92,15 +100,18 @@ class SessionServicer(SessionServiceServicer):
     async def CloseSession(
         self, request: pb.CloseSessionRequest, context: _Context
     ) -> pb.CloseSessionResponse:
-        record = await self._manager.close(request.tenant_id, request.session_id)
+        attempt = attempt_from_wire(request)
+        record = await self._commands.close(request.tenant_id, request.session_id, attempt)
         if isinstance(record, Refused):
             await refuse(context, record)
-        return pb.CloseSessionResponse(session=convert.session_to_wire(record))
+        return pb.CloseSessionResponse(
+            session=convert.session_to_wire(record), replayed=replayed(attempt)
+        )
 
     async def DeleteSession(
         self, request: pb.DeleteSessionRequest, context: _Context
     ) -> pb.DeleteSessionResponse:
-        refused = await self._manager.delete(request.tenant_id, request.session_id)
+        refused = await self._commands.delete(request.tenant_id, request.session_id)
         if refused is not None:
             await refuse(context, refused)
         return pb.DeleteSessionResponse()
@@ -108,12 +119,14 @@ class SessionServicer(SessionServiceServicer):
     async def SendMessage(
         self, request: pb.SendMessageRequest, context: _Context
     ) -> pb.SendMessageResponse:
-        accepted = await self._manager.send(
+        attempt = attempt_from_wire(request)
+        accepted = await self._commands.send(
             request.tenant_id,
             request.session_id,
             convert.content_from_wire(request.content),
             convert.delivery_from_wire(request.delivery),
             request.traceparent if valid_traceparent(request.traceparent) else None,
+            attempt,
         )
         if isinstance(accepted, Refused):
             await refuse(context, accepted)
@@ -122,12 +135,13 @@ class SessionServicer(SessionServiceServicer):
             seq=accepted.seq,
             turn_id=accepted.turn_id or "",
             queued=accepted.queued,
+            replayed=replayed(attempt),
         )
 
     async def ListQueuedMessages(
         self, request: pb.ListQueuedMessagesRequest, context: _Context
     ) -> pb.ListQueuedMessagesResponse:
-        queued = await self._manager.queued(request.tenant_id, request.session_id)
+        queued = await self._commands.queued(request.tenant_id, request.session_id)
         if isinstance(queued, Refused):
             await refuse(context, queued)
         return pb.ListQueuedMessagesResponse(
@@ -137,7 +151,7 @@ class SessionServicer(SessionServiceServicer):
     async def WithdrawMessage(
         self, request: pb.WithdrawMessageRequest, context: _Context
     ) -> pb.WithdrawMessageResponse:
-        refused = await self._manager.withdraw(
+        refused = await self._commands.withdraw(
             request.tenant_id, request.session_id, request.message_id
         )
         if refused is not None:
@@ -147,21 +161,32 @@ class SessionServicer(SessionServiceServicer):
     async def InterruptTurn(
         self, request: pb.InterruptTurnRequest, context: _Context
     ) -> pb.InterruptTurnResponse:
-        turn_id = await self._manager.interrupt(
-            request.tenant_id, request.session_id, keep_queue=request.keep_queue
+        attempt = attempt_from_wire(request)
+        done = await self._commands.interrupt(
+            request.tenant_id,
+            request.session_id,
+            keep_queue=request.keep_queue,
+            attempt=attempt,
         )
-        if isinstance(turn_id, Refused):
-            await refuse(context, turn_id)
-        return pb.InterruptTurnResponse(interrupted=turn_id is not None, turn_id=turn_id or "")
+        if isinstance(done, Refused):
+            await refuse(context, done)
+        return pb.InterruptTurnResponse(
+            interrupted=done.turn_id is not None,
+            turn_id=done.turn_id or "",
+            replayed=replayed(attempt),
+        )
 
     async def CompactSession(
         self, request: pb.CompactSessionRequest, context: _Context
     ) -> pb.CompactSessionResponse:
-        compacted = await self._manager.compact(request.tenant_id, request.session_id)
+        attempt = attempt_from_wire(request)
+        compacted = await self._commands.compact(request.tenant_id, request.session_id, attempt)
         if isinstance(compacted, Refused):
             await refuse(context, compacted)
         return pb.CompactSessionResponse(
-            tokens_before=compacted.tokens_before, tokens_after=compacted.tokens_after
+            tokens_before=compacted.tokens_before,
+            tokens_after=compacted.tokens_after,
+            replayed=replayed(attempt),
         )
 
     async def GetUsage(self, request: pb.GetUsageRequest, context: _Context) -> pb.GetUsageResponse:

@@ -28,6 +28,10 @@ if _version_not_supported:
 class SessionServiceStub:
     """Sessions, their messages and their events. Every request names the tenant it acts for; a session
     of another tenant is NOT_FOUND, just as one that doesn't exist.
+
+    A request with an `idempotency_key` (1 to 255 visible ASCII characters) takes effect once: for 24
+    hours a request with the same key of the same tenant gets the first one's answer, `replayed`, and
+    one that asks for something else is FAILED_PRECONDITION. What was refused may be tried again.
     """
 
     def __init__(self, channel):
@@ -116,6 +120,10 @@ class SessionServiceStub:
 class SessionServiceServicer:
     """Sessions, their messages and their events. Every request names the tenant it acts for; a session
     of another tenant is NOT_FOUND, just as one that doesn't exist.
+
+    A request with an `idempotency_key` (1 to 255 visible ASCII characters) takes effect once: for 24
+    hours a request with the same key of the same tenant gets the first one's answer, `replayed`, and
+    one that asks for something else is FAILED_PRECONDITION. What was refused may be tried again.
     """
 
     def GetCatalog(self, request, context):
@@ -314,6 +322,10 @@ def add_SessionServiceServicer_to_server(servicer, server):
 class SessionService:
     """Sessions, their messages and their events. Every request names the tenant it acts for; a session
     of another tenant is NOT_FOUND, just as one that doesn't exist.
+
+    A request with an `idempotency_key` (1 to 255 visible ASCII characters) takes effect once: for 24
+    hours a request with the same key of the same tenant gets the first one's answer, `replayed`, and
+    one that asks for something else is FAILED_PRECONDITION. What was refused may be tried again.
     """
 
     @staticmethod

@@ -29,6 +29,10 @@ GRPC_VERSION: str
 class SessionServiceStub:
     """Sessions, their messages and their events. Every request names the tenant it acts for; a session
     of another tenant is NOT_FOUND, just as one that doesn't exist.
+
+    A request with an `idempotency_key` (1 to 255 visible ASCII characters) takes effect once: for 24
+    hours a request with the same key of the same tenant gets the first one's answer, `replayed`, and
+    one that asks for something else is FAILED_PRECONDITION. What was refused may be tried again.
     """
 
     @_typing.overload
@@ -74,6 +78,10 @@ class SessionServiceStub:
 class SessionServiceAsyncStub(SessionServiceStub):
     """Sessions, their messages and their events. Every request names the tenant it acts for; a session
     of another tenant is NOT_FOUND, just as one that doesn't exist.
+
+    A request with an `idempotency_key` (1 to 255 visible ASCII characters) takes effect once: for 24
+    hours a request with the same key of the same tenant gets the first one's answer, `replayed`, and
+    one that asks for something else is FAILED_PRECONDITION. What was refused may be tried again.
     """
 
     def __init__(self, channel: _aio.Channel) -> None: ...
@@ -115,6 +123,10 @@ class SessionServiceAsyncStub(SessionServiceStub):
 class SessionServiceServicer(metaclass=_abc_1.ABCMeta):
     """Sessions, their messages and their events. Every request names the tenant it acts for; a session
     of another tenant is NOT_FOUND, just as one that doesn't exist.
+
+    A request with an `idempotency_key` (1 to 255 visible ASCII characters) takes effect once: for 24
+    hours a request with the same key of the same tenant gets the first one's answer, `replayed`, and
+    one that asks for something else is FAILED_PRECONDITION. What was refused may be tried again.
     """
 
     @_abc_1.abstractmethod

@@ -5,6 +5,7 @@ from fastapi import APIRouter, Request, Response
 from brain.edge import convert, models, views
 from brain.edge.body import read_model
 from brain.edge.deps import ContextDep
+from brain.edge.idempotency import KEY, REPLAYED, idempotency_key, replayed
 from brain.edge.openapi import Answer, documented
 from brain.edge.query import ListMessagesQuery, NoQuery, read_query
 from brain_core.trace import valid_traceparent
@@ -24,15 +25,16 @@ _TRACEPARENT = {
 @router.post(
     "",
     **documented(
-        Answer(202, "The message is in the log.", views.AcceptedMessage),
+        Answer(202, "The message is in the log.", views.AcceptedMessage, REPLAYED),
         body=models.SendMessage,
         problems=(*_OF_A_SESSION, 409),
-        headers=_TRACEPARENT,
+        headers={**_TRACEPARENT, **KEY},
     ),
 )
 async def send_message(request: Request, session_id: str, context: ContextDep) -> Response:
     """Send a message. It starts a turn, or does what `delivery` says while one runs."""
     read_query(request, NoQuery)
+    key = idempotency_key(request)
     engine = context.engine
     message = await read_model(request, models.SendMessage, context.settings.max_body_bytes)
     rpc = pb.SendMessageRequest(
@@ -41,10 +43,11 @@ async def send_message(request: Request, session_id: str, context: ContextDep) -
         content=convert.content_message(message.content),
         delivery=convert.DELIVERY[message.delivery],
         traceparent=_traceparent(request),
+        idempotency_key=key,
     )
     sent = await engine.call(lambda to: to.SendMessage, rpc)
-    turn_id = sent.turn_id or None
-    return views.answer(views.AcceptedMessage(sent.message_id, sent.seq, turn_id, sent.queued), 202)
+    view = views.AcceptedMessage(sent.message_id, sent.seq, sent.turn_id or None, sent.queued)
+    return views.answer(view, 202, replayed(sent.replayed))
 
 
 def _traceparent(request: Request) -> str:

@@ -6,9 +6,8 @@ their own: the event loop is the queue. Only then do they wait until it is durab
 
 import asyncio
 
-from msgspec import Struct
-
 from brain.engine.log.protocol import LogUnavailable
+from brain.engine.session.answers import Accepted, Attempt, Compacted, Interrupted
 from brain.engine.session.journal import Entry, Journal
 from brain.engine.session.refused import (
     Refused,
@@ -26,22 +25,6 @@ from brain_core import ids
 from brain_core.content import UserBlock
 from brain_core.events import ContextCompacted, MessageWithdrawn, SessionClosed, UserMessage
 from brain_core.session import Delivery
-
-
-class Accepted(Struct, frozen=True):
-    """A message was accepted. `turn_id` is the turn that it started or may yet steer."""
-
-    message_id: str
-    seq: int
-    turn_id: str | None
-    queued: bool
-
-
-class Compacted(Struct, frozen=True):
-    """The context was compacted: about how many tokens it had, and has."""
-
-    tokens_before: int
-    tokens_after: int
 
 
 class SessionActor:
@@ -67,7 +50,11 @@ class SessionActor:
         return self.state.idle and self._runner.compaction is None
 
     async def send(
-        self, content: tuple[UserBlock, ...], delivery: Delivery, traceparent: str | None
+        self,
+        content: tuple[UserBlock, ...],
+        delivery: Delivery,
+        traceparent: str | None,
+        attempt: Attempt | None = None,
     ) -> Accepted | Refused:
         """Accept a message; it is durable when this returns. Its turn needs nobody to wait."""
         if self.state.closed or self._closing is not None:
@@ -77,32 +64,32 @@ class SessionActor:
         message = UserMessage(ids.message_id(), content, delivery)
         if traceparent:
             self._runner.remember_trace(message.message_id, traceparent)
-        seq = self.state.last_seq + 1
         if self._unoccupied:
-            turn_id, written = self._runner.start([(None, message)], message.message_id)
-            await written
-            return Accepted(message.message_id, seq, turn_id, queued=False)
-        return await self._enqueue(message, seq)
+            return await self._begin_turn(message, attempt)
+        return await self._enqueue(message, attempt)
 
-    async def interrupt(self, *, keep_queue: bool) -> str | None:
-        """End the running turn. Gives its id once it has ended; None if none was interrupted."""
+    async def interrupt(self, *, keep_queue: bool, attempt: Attempt | None = None) -> Interrupted:
+        """End the running turn. Answers once it has ended."""
         turn = self._runner.turn
         if turn is None:
             await self._interrupt_compaction(keep_queue=keep_queue)
-            return None
+            await self.journal.keep(attempt, Interrupted(None))
+            return Interrupted(None)
         turn.interrupt.set("client")
+        if attempt is not None:
+            turn.asked_to_end.append(attempt)
         if not keep_queue and self.state.waiting:
             await self.journal.append(self._withdrawals("interrupt"))
         await self._end_of(turn)
-        return turn.turn_id if turn.interrupted else None
+        return Interrupted(turn.turn_id if turn.interrupted else None)
 
-    async def compact(self) -> Compacted | Refused:
+    async def compact(self, attempt: Attempt | None = None) -> Compacted | Refused:
         """Summarise what the model has been told, now. Goes on if nobody waits any more."""
         if self.state.closed or self._closing is not None:
             return session_closed()
         if not self._unoccupied:
             return not_idle()
-        compaction = self._runner.compact()
+        compaction = self._runner.compact(attempt)
         await self._end_of(compaction)
         done = compaction.done
         if done is None:
@@ -141,15 +128,25 @@ class SessionActor:
         """Let go of it as it stands; it goes on from the log at the next start."""
         await self._runner.stop()
 
-    async def _enqueue(self, message: UserMessage, seq: int) -> Accepted:
-        written = self.journal.append([(None, message)])
+    async def _begin_turn(self, message: UserMessage, attempt: Attempt | None) -> Accepted:
+        seq, turn_id = self.state.last_seq + 1, ids.turn_id()
+        accepted = Accepted(message.message_id, seq, turn_id, queued=False)
+        answers = [(attempt, accepted)] if attempt is not None else ()
+        await self._runner.start([(None, message)], message.message_id, answers, turn_id)
+        return accepted
+
+    async def _enqueue(self, message: UserMessage, attempt: Attempt | None) -> Accepted:
         turn = self._runner.turn
+        steers = turn is not None and message.delivery == "steer"
+        turn_id = turn.turn_id if turn and steers else None
+        accepted = Accepted(message.message_id, self.state.last_seq + 1, turn_id, queued=True)
+        answers = [(attempt, accepted)] if attempt is not None else ()
+        written = self.journal.append([(None, message)], answers)
         running = turn or self._runner.compaction
         if running is not None and message.delivery == "interrupt":
             running.interrupt.set("message")
         await written
-        steers = turn is not None and message.delivery == "steer"
-        return Accepted(message.message_id, seq, turn.turn_id if turn and steers else None, True)
+        return accepted
 
     async def _close(self) -> None:
         self._runner.hold = True

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
+import msgspec
 from msgspec import Raw, Struct
 
 from brain.engine.harness.protocol import Harness
@@ -21,6 +22,18 @@ class NewSession(Struct, frozen=True):
 
     record: SessionRecord
     first: StoredEvent
+
+
+def as_made(record: SessionRecord) -> SessionRecord:
+    """A session's record as it was before anything happened in it."""
+    return msgspec.structs.replace(
+        record,
+        status="idle",
+        open=False,
+        updated_at=record.created_at,
+        last_seq=1,
+        usage=Usage(),
+    )
 
 
 class Creation:

@@ -6,18 +6,20 @@ and nobody outside ever sees what could still be lost.
 """
 
 import asyncio
-from collections.abc import Awaitable, Generator, Iterable
+from collections.abc import Awaitable, Generator, Iterable, Sequence
 
-from msgspec import UNSET
+from msgspec import UNSET, Struct
 
 from brain.engine.harness.protocol import Agent
 from brain.engine.log.protocol import (
     Append,
     EventLog,
+    KeptAnswer,
     LogUnavailable,
     ModelUsage,
     StoredEvent,
 )
+from brain.engine.session.answers import Answer, Attempt
 from brain.engine.session.fanout import Emitted, Fanout, Position
 from brain.engine.session.state import SessionState
 from brain_core import events
@@ -69,9 +71,10 @@ class Journal:
         """Whether all that was appended is durable."""
         return self._unwritten == 0
 
-    def append(self, entries: Iterable[Entry]) -> Awaitable[None]:
+    def append(self, entries: Iterable[Entry], answers: Sequence[Answer] = ()) -> Awaitable[None]:
         """Append events, all or none. They are durable, and shown, when the result arrives.
 
+        With them the answers are kept that tell of them.
         Raises: LogUnavailable or StaleOwner, and then this journal is broken for good: what it
         has folded in is more than what the log holds, so the session must be read anew.
         """
@@ -89,7 +92,7 @@ class Journal:
             body = events.encode(event)
             stored.append(StoredEvent(self._state.last_seq, item.type, body))
             emitted.append(Emitted(self._state.last_seq, item.type, body, self._state.idle))
-        return self._write(stored, emitted, used)
+        return self._write(stored, emitted, used, answers)
 
     def publish(self, turn_id: str, data: EventData) -> None:
         """Show a live-only event to whoever watches now."""
@@ -100,8 +103,21 @@ class Journal:
         emitted = Emitted(0, data.type, events.encode(event), idle=False)
         self._fanout.publish(self._session_id, [emitted])
 
+    async def keep(self, attempt: Attempt | None, answer: Struct | None) -> None:
+        """Keep the answer to an attempt that appended nothing."""
+        if attempt is not None:
+            await self._log.keep(attempt.kept(self._session_id, answer, self._clock.now()))
+
+    def _kept(self, answers: Sequence[Answer]) -> tuple[KeptAnswer, ...]:
+        now = self._clock.now()
+        return tuple(attempt.kept(self._session_id, answer, now) for attempt, answer in answers)
+
     def _write(
-        self, stored: list[StoredEvent], emitted: list[Emitted], used: Usage | None
+        self,
+        stored: list[StoredEvent],
+        emitted: list[Emitted],
+        used: Usage | None,
+        answers: Sequence[Answer],
     ) -> Awaitable[None]:
         state = self._state
         position = _position(state)
@@ -116,6 +132,7 @@ class Journal:
                     updated_at=state.updated_at,
                     usage=state.usage,
                     used=None if used is None else ModelUsage(self._model, used),
+                    answers=self._kept(answers) if answers else (),
                 )
             )
         )

@@ -7,9 +7,9 @@ import asyncio
 import time
 from collections.abc import Sequence
 from contextlib import suppress
+from typing import TypeVar
 
 import structlog
-from msgspec import Raw
 
 from brain.engine.log.protocol import (
     Claimed,
@@ -20,15 +20,15 @@ from brain.engine.log.protocol import (
     SessionRecord,
     StaleOwner,
 )
-from brain.engine.session.actor import Accepted, Compacted, SessionActor
-from brain.engine.session.creation import Creation
+from brain.engine.session.actor import SessionActor
+from brain.engine.session.creation import NewSession
 from brain.engine.session.fanout import Position
+from brain.engine.session.once import Once
 from brain.engine.session.refused import Refused, no_session
-from brain.engine.session.state import WaitingMessage
 from brain.engine.session.waking import Elsewhere, Parts, build, wake
-from brain_core.content import UserBlock
-from brain_core.session import Delivery, SessionConfig, Status
+from brain_core.session import Status
 
+_T = TypeVar("_T")
 _log = structlog.get_logger(__name__)
 _ERASED_AT_ONCE = 100
 _CLAIMED_AT_ONCE = 100
@@ -37,29 +37,26 @@ _CLAIMED_AT_ONCE = 100
 class SessionManager:
     """The sessions of one engine. A session that rests is in the log only."""
 
-    def __init__(self, parts: Parts, creation: Creation) -> None:
+    def __init__(self, parts: Parts, once: Once) -> None:
         self._parts = parts
-        self._creation = creation
+        self._once = once
         self._actors: dict[str, SessionActor] = {}
         self._waking: dict[str, asyncio.Task[SessionActor | None]] = {}
         self._used: set[str] = set()
         self._unrecovered: dict[str, int | None] = {}
         self._stopping = False
 
-    async def create(
-        self, tenant_id: str, harness: str, config: SessionConfig, metadata: Raw
-    ) -> SessionRecord | Refused:
-        """Make a session; it is durable when this returns. Raises: LogUnavailable."""
-        new = self._creation.make(tenant_id, harness, config, metadata)
-        if isinstance(new, Refused):
-            return new
-        epoch = await self._parts.log.create(new.record, new.first)
-        session_id = new.record.id
-        self._actors[session_id] = build(
-            self._parts, tenant_id, session_id, harness, epoch, [new.first]
-        )
-        self._used.add(session_id)
-        return new.record
+    def take_in(self, new: NewSession, epoch: int) -> None:
+        """A session was made, and is this engine's."""
+        record = new.record
+        owner = (record.tenant_id, record.id, record.harness)
+        self._actors[record.id] = build(self._parts, *owner, epoch, [new.first])
+        self._used.add(record.id)
+
+    def erased(self, session_id: str) -> None:
+        """A session is in the log no more."""
+        self._actors.pop(session_id, None)
+        self._parts.fanout.end(session_id, "deleted")
 
     async def get(self, tenant_id: str, session_id: str) -> SessionRecord | Refused:
         record = await self._parts.log.get(session_id)
@@ -70,56 +67,31 @@ class SessionManager:
     ) -> SessionPage:
         return await self._parts.log.list_sessions(tenant_id, limit, cursor, status)
 
-    async def send(
-        self,
-        tenant_id: str,
-        session_id: str,
-        content: tuple[UserBlock, ...],
-        delivery: Delivery,
-        traceparent: str | None,
-    ) -> Accepted | Refused:
-        actor = await self._find(tenant_id, session_id)
-        if isinstance(actor, Refused):
-            return actor
-        return await actor.send(content, delivery, traceparent)
+    async def find(self, tenant_id: str, session_id: str) -> SessionActor | Refused:
+        """The session, awake and owned by this engine. Raises: Elsewhere, LogUnavailable."""
+        actor = self._actors.get(session_id)
+        if actor is None or actor.journal.broken:
+            record = await self.get(tenant_id, session_id)
+            if isinstance(record, Refused):
+                return record
+            actor = await self._wake(session_id)
+        if actor is None or actor.tenant_id != tenant_id:
+            return no_session()
+        self._used.add(session_id)
+        return actor
 
-    async def queued(self, tenant_id: str, session_id: str) -> Sequence[WaitingMessage] | Refused:
-        actor = await self._find(tenant_id, session_id)
-        return actor if isinstance(actor, Refused) else actor.queued()
-
-    async def withdraw(self, tenant_id: str, session_id: str, message_id: str) -> Refused | None:
-        actor = await self._find(tenant_id, session_id)
-        return actor if isinstance(actor, Refused) else await actor.withdraw(message_id)
-
-    async def interrupt(
-        self, tenant_id: str, session_id: str, *, keep_queue: bool
-    ) -> str | Refused | None:
-        """The id of the turn that was ended, None if there was none."""
-        actor = await self._find(tenant_id, session_id)
-        return actor if isinstance(actor, Refused) else await actor.interrupt(keep_queue=keep_queue)
-
-    async def compact(self, tenant_id: str, session_id: str) -> Compacted | Refused:
-        """Summarise what the session's model has been told."""
-        actor = await self._find(tenant_id, session_id)
-        return actor if isinstance(actor, Refused) else await actor.compact()
-
-    async def close(self, tenant_id: str, session_id: str) -> SessionRecord | Refused:
-        actor = await self._find(tenant_id, session_id)
-        if isinstance(actor, Refused):
-            return actor
-        await actor.close()
-        self._parts.fanout.end(session_id, "closed")
-        return await self.get(tenant_id, session_id)
-
-    async def delete(self, tenant_id: str, session_id: str) -> Refused | None:
-        actor = await self._find(tenant_id, session_id)
-        if isinstance(actor, Refused):
-            return actor
-        await actor.close()
-        await self._parts.log.delete(session_id, actor.journal.epoch)
+    async def _erase(self, session_id: str) -> bool:
+        """Erase a closed session, unless another engine has it or somebody asks for it now."""
+        epoch = await self._parts.log.claim(session_id)
+        if not isinstance(epoch, int):
+            return False
         self._actors.pop(session_id, None)
+        try:
+            await self._parts.log.delete(session_id, epoch)
+        except StaleOwner:
+            return False
         self._parts.fanout.end(session_id, "deleted")
-        return None
+        return True
 
     async def usage(
         self, tenant_id: str, from_day: str | None, to_day: str | None
@@ -155,7 +127,7 @@ class SessionManager:
             return record
         if self._parts.log.shared and record.status != "closed":
             # Its events come by way of its owner; whoever watches it here makes us that.
-            actor = await self._find(tenant_id, session_id)
+            actor = await self.find(tenant_id, session_id)
             return actor if isinstance(actor, Refused) else actor.journal.position
         # It may have woken while its record was read: what it says now is newer.
         return self.position_now(tenant_id, session_id) or Position(
@@ -192,6 +164,10 @@ class SessionManager:
             some = sum([await self._erase(session_id) for session_id in found])
             erased += some
         return erased
+
+    async def forget_answers(self) -> None:
+        """Forget what requests with an idempotency key were answered long ago."""
+        await self._once.forget()
 
     async def log_is_usable(self) -> bool:
         """Whether the log can be read and written now."""
@@ -237,36 +213,12 @@ class SessionManager:
         """Let go of everything as it stands."""
         self._stopping = True
         await asyncio.gather(*(actor.stop() for actor in self._actors.values()))
+        await self._once.stop()
         self._actors.clear()
 
     def _known(self, tenant_id: str, session_id: str) -> bool:
         actor = self._actors.get(session_id)
         return actor is not None and actor.tenant_id == tenant_id and not actor.journal.broken
-
-    async def _find(self, tenant_id: str, session_id: str) -> SessionActor | Refused:
-        actor = self._actors.get(session_id)
-        if actor is None or actor.journal.broken:
-            record = await self.get(tenant_id, session_id)
-            if isinstance(record, Refused):
-                return record
-            actor = await self._wake(session_id)
-        if actor is None or actor.tenant_id != tenant_id:
-            return no_session()
-        self._used.add(session_id)
-        return actor
-
-    async def _erase(self, session_id: str) -> bool:
-        """Erase a closed session, unless another engine has it or somebody asks for it now."""
-        epoch = await self._parts.log.claim(session_id)
-        if not isinstance(epoch, int):
-            return False
-        self._actors.pop(session_id, None)
-        try:
-            await self._parts.log.delete(session_id, epoch)
-        except StaleOwner:
-            return False
-        self._parts.fanout.end(session_id, "deleted")
-        return True
 
     async def _wake_or_log(self, session_id: str, epoch: int | None = None) -> None:
         try:

@@ -59,6 +59,24 @@ def compaction_failed(error: ErrorInfo) -> Refused:
     return Refused("conflict", "compaction_failed", error.message)
 
 
+def key_reused() -> Refused:
+    """One key stands for one request."""
+    return Refused(
+        "conflict",
+        "idempotency_key_reused",
+        "This Idempotency-Key was used for another request; a new request needs a new key.",
+    )
+
+
+def session_deleted() -> Refused:
+    """What a request made is there no more, and is not made a second time."""
+    return Refused(
+        "conflict",
+        "session_deleted",
+        "The session that was made with this Idempotency-Key was deleted.",
+    )
+
+
 def no_queued_message() -> Refused:
     """It was delivered already, withdrawn, or never there."""
     return Refused("not_found", "message_not_queued", "No message with this id is waiting.")

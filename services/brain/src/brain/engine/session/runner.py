@@ -12,6 +12,7 @@ import structlog
 from brain.engine.harness.protocol import Agent
 from brain.engine.log.protocol import LogUnavailable, StaleOwner
 from brain.engine.model.protocol import Model, Models
+from brain.engine.session.answers import Answer, Attempt, Interrupted
 from brain.engine.session.journal import Entry, Journal
 from brain.engine.session.recovery import recover, unanswered
 from brain.engine.session.state import SessionState
@@ -64,13 +65,19 @@ class TurnRunner:
         """The turn that this message starts belongs to this trace."""
         self._traces[message_id] = traceparent
 
-    def start(self, before: Sequence[Entry], message_id: str) -> tuple[str, Awaitable[None]]:
+    def start(
+        self,
+        before: Sequence[Entry],
+        message_id: str,
+        answers: Sequence[Answer] = (),
+        turn_id: str | None = None,
+    ) -> Awaitable[None]:
         """Start a turn that answers a message, in one commit with what goes before it."""
-        turn_id = ids.turn_id()
+        turn_id = turn_id or ids.turn_id()
         started = TurnStarted((message_id,))
-        written = self._journal.append([*before, (turn_id, started)])
+        written = self._journal.append([*before, (turn_id, started)], answers)
         self._spawn(turn_id, started.message_ids, written)
-        return turn_id, written
+        return written
 
     def resume(self) -> None:
         """Go on with what the log says is open: once, after the session was read from it."""
@@ -91,10 +98,11 @@ class TurnRunner:
         if self.turn is not None:
             self.turn.interrupt.set(reason)
 
-    def compact(self) -> RunningCompaction:
+    def compact(self, attempt: Attempt | None) -> RunningCompaction:
         """Begin a compaction. Messages that come meanwhile wait until it has ended."""
         owner = (self._tenant_id, self._session_id, None)
         compaction = RunningCompaction(owner, self._state, self._journal, self._model())
+        compaction.attempt = attempt
         self.compaction = compaction
         self._task = asyncio.create_task(self._run_compaction(compaction))
         return compaction
@@ -176,14 +184,20 @@ class TurnRunner:
         open_turn = self._state.turn
         lost = unanswered(open_turn, outcome.internal_error()) if open_turn else ()
         self.turn, self._task = None, None
-        return self._append_and_go_on([(turn.turn_id, event) for event in (*lost, *ending)])
+        answer = Interrupted(turn.turn_id if turn.interrupted else None)
+        return self._append_and_go_on(
+            [(turn.turn_id, event) for event in (*lost, *ending)],
+            [(attempt, answer) for attempt in turn.asked_to_end],
+        )
 
-    def _append_and_go_on(self, entries: Sequence[Entry]) -> Awaitable[None]:
+    def _append_and_go_on(
+        self, entries: Sequence[Entry], answers: Sequence[Answer] = ()
+    ) -> Awaitable[None]:
         """Append, and in the same commit start the turn of the message that waits, if any."""
         message_id = None if self.hold else self._next_message()
         if message_id is None:
-            return self._journal.append(entries)
-        return self.start(entries, message_id)[1]
+            return self._journal.append(entries, answers)
+        return self.start(entries, message_id, answers)
 
     def _next_message(self) -> str | None:
         """A message that interrupted the turn goes first; the others in their order."""

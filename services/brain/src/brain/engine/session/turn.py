@@ -6,6 +6,7 @@ from brain.engine.harness.interrupt import Interrupt
 from brain.engine.harness.protocol import Spent
 from brain.engine.model.protocol import Model
 from brain.engine.model.unavailable import UnavailableModel
+from brain.engine.session.answers import Attempt, Compacted
 from brain.engine.session.journal import Journal
 from brain.engine.session.state import SessionState
 from brain.engine.tool.protocol import ToolCaller
@@ -47,7 +48,10 @@ class _Running:
 
 
 class RunningTurn(_Running):
-    """Implements the harness's `TurnPort`. `interrupted` says whether that was how it ended."""
+    """Implements the harness's `TurnPort`. `interrupted` says whether that was how it ended.
+
+    `asked_to_end` are attempts at that; they are answered in the commit in which the turn ends.
+    """
 
     def __init__(
         self,
@@ -63,6 +67,7 @@ class RunningTurn(_Running):
         self.traceparent = traceparent
         self.caller = caller
         self.interrupted = False
+        self.asked_to_end: list[Attempt] = []
         self.settled = asyncio.Event()
         self._settling = False
 
@@ -98,6 +103,19 @@ class RunningTurn(_Running):
 
 
 class RunningCompaction(_Running):
-    """A compaction that somebody asked for, while no turn runs. `done` is what came of it."""
+    """A compaction that somebody asked for, while no turn runs. `done` is what came of it.
+
+    If there is an `attempt`, it is answered in the commit of a compaction that came about.
+    """
 
     done: ContextCompacted | CompactionFailed | None = None
+    attempt: Attempt | None = None
+
+    async def append(self, *data: EventData) -> None:
+        attempt = self.attempt
+        answers = [
+            (attempt, Compacted(each.tokens_before, each.tokens_after))
+            for each in data
+            if attempt is not None and isinstance(each, ContextCompacted)
+        ]
+        await self._journal.append([(None, each) for each in data], answers)
