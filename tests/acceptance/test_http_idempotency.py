@@ -258,11 +258,11 @@ async def test_a_session_that_was_deleted_is_not_made_again(api: Api) -> None:
 @pytest.mark.parametrize("key", ["", "k" * 256, "a b", "\u00e9", "a\tb"])
 async def test_a_key_that_is_none_is_refused(path: str, key: str, api: Api) -> None:
     session_id = await api.create()
-    raw = [("Idempotency-Key", key.encode("latin-1"))]
+    raw = [(b"Idempotency-Key", key.encode("latin-1"))]
     answer = await api.http.post(path.format(id=session_id), json=HI, headers=raw)
     assert answer.status_code == 422
     (wrong,) = answer.json()["errors"]
-    assert wrong["pointer"] == "/headers/Idempotency-Key"
+    assert wrong["pointer"] == "/header/idempotency-key"
     assert "1 to 255 visible" in wrong["detail"]
 
 

@@ -31,7 +31,7 @@ def idempotency_key(request: Request) -> str:
         return ""
     if len(given) > 1 or not _KEY.fullmatch(given[0]):
         detail = "This must be 1 to 255 visible ASCII characters, and be given once."
-        raise invalid(Violation("/headers/Idempotency-Key", detail))
+        raise invalid(Violation("/header/idempotency-key", detail))
     return given[0]
 
 
