@@ -104,3 +104,34 @@ async def test_sessions_are_listed_closed_and_deleted(api: Api) -> None:
         (kept, "idle"),
     ]
     assert (await api.http.get(f"/sessions/{deleted}/events")).status_code == 404
+
+
+@pytest.mark.requirement("API-03")
+async def test_a_request_with_a_key_takes_effect_once_also_after_a_restart(
+    brain: RunningBrain, api: Api
+) -> None:
+    body = {"harness": "pi", "config": {"model": "demo/script"}}
+    plain = await api.create()
+
+    async def post(path: str, body: object, key: str) -> tuple[int, bytes]:
+        headers = {"Idempotency-Key": key}
+        answer = await api.http.post(path, json=body, headers=headers)
+        return answer.status_code, answer.content
+
+    async def all_of_them() -> list[tuple[int, bytes]]:
+        return [
+            await post("/sessions", body, "make"),
+            await post(f"/sessions/{plain}/messages", {"content": "hi"}, "send"),
+            await post(f"/sessions/{plain}/interrupt", {}, "end"),
+            await post(f"/sessions/{plain}/close", {}, "close"),
+        ]
+
+    first = await all_of_them()
+    await brain.stop_engine()
+    await brain.start_engine()
+    await api.until_ready()
+    assert await all_of_them() == first
+    assert [status for status, _ in first] == [201, 202, 200, 200]
+    assert len((await api.http.get("/sessions")).json()["sessions"]) == 2
+    assert types(await api.events(plain)).count("message.user") == 1
+    assert (await post("/sessions", body, "send"))[0] == 409
