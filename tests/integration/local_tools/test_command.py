@@ -1,7 +1,6 @@
 """`brain-local-tools`, as an operator runs it."""
 
 import json
-import re
 import signal
 from pathlib import Path
 
@@ -12,7 +11,6 @@ from brain_testing.commands import BIN, answers, clean_env, finished, free_ports
 
 pytestmark = [pytest.mark.requirement("SVC-01"), pytest.mark.xdist_group("commands")]
 COMMAND = str(BIN / "brain-local-tools")
-ROOT = Path(__file__).parents[3]
 
 ECHO = {
     "name": "echo",
@@ -92,28 +90,3 @@ async def test_a_port_in_use_is_one_clear_line(tmp_path: Path) -> None:
     assert code == 1
     assert len(said.splitlines()) == 1
     assert str(port) in said
-
-
-async def test_the_service_of_the_readme_runs_as_it_stands(tmp_path: Path) -> None:
-    readme = (ROOT / "libs/tool_service/README.md").read_text()
-    (code,) = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
-    assert len(code.strip().splitlines()) <= 18
-    (tmp_path / "shop.py").write_text(code)
-    (port,) = free_ports(1)
-    python = (str(BIN / "python"), "shop.py")
-    env = clean_env(SHOP_KEY="secret-of-the-shop")
-    _, printed = await finished(*python, "bindings", "--url", "http://x", folder=tmp_path)
-    assert json.loads(printed)[0]["input_schema"]["required"] == ["order_id", "cents"]
-
-    listen = ("--listen", f"127.0.0.1:{port}")
-    async with running(*python, *listen, folder=tmp_path, env=env):
-        headers = {"Authorization": "Bearer secret-of-the-shop"}
-        url = f"http://127.0.0.1:{port}"
-        async with httpx2.AsyncClient(base_url=url, headers=headers, trust_env=False) as http:
-            await answers(http)
-            body = {"tenant_id": "acme", "session_id": "s", "call_id": "c"}
-            arguments = {"order_id": "o-1", "cents": 500}
-            answer = await http.post("/tools/refund", json={**body, "arguments": arguments})
-
-    assert "event: progress" in answer.text
-    assert "Refunded 500 cents of o-1 for acme." in answer.text

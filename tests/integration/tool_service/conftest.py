@@ -1,18 +1,14 @@
 """A tool service over real HTTP, on a port of its own."""
 
-import asyncio
-import socket
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack
+from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
-import uvicorn
 
-from tool_service import ToolService
-from tool_service.app import create_app
-from tool_service.serve import Server
+from tool_service import Limits, Pace, ToolService
 
 TOKEN = "the-token-of-the-test-service"
 Start = Callable[[ToolService], Awaitable[httpx2.AsyncClient]]
@@ -20,34 +16,28 @@ Start = Callable[[ToolService], Awaitable[httpx2.AsyncClient]]
 
 @pytest.fixture
 def service() -> ToolService:
-    return ToolService("test", token_env="TEST_KEY", port=8090)
+    """With a pace at which a test sees what else takes seconds, and limits that it can reach."""
+    return ToolService(
+        "test",
+        token_env="TEST_KEY",
+        port=8090,
+        pace=Pace(stream_after=0.05, comment_every=0.02),
+        limits=Limits(running=3, remembered=5),
+    )
 
 
 @pytest.fixture
-async def start() -> AsyncGenerator[Start]:
+async def start(tmp_path: Path) -> AsyncGenerator[Start]:
     """Starts a service; gives a client that has its token."""
     async with AsyncExitStack() as stack:
 
         async def run(service: ToolService) -> httpx2.AsyncClient:
-            return await stack.enter_async_context(_served(service))
+            url = await stack.enter_async_context(service.running(TOKEN, data=tmp_path / "data"))
+            headers = {"Authorization": f"Bearer {TOKEN}"}
+            client = httpx2.AsyncClient(base_url=url, headers=headers, trust_env=False)
+            return await stack.enter_async_context(client)
 
         yield run
-
-
-@asynccontextmanager
-async def _served(service: ToolService) -> AsyncGenerator[httpx2.AsyncClient]:
-    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    listener.bind(("127.0.0.1", 0))
-    listener.listen()
-    app = create_app(service.tools, TOKEN)
-    server = Server(uvicorn.Config(app, log_config=None, lifespan="off"))
-    serving = asyncio.create_task(server.serve(sockets=[listener]))
-    url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-    headers = {"Authorization": f"Bearer {TOKEN}"}
-    async with httpx2.AsyncClient(base_url=url, headers=headers, trust_env=False) as client:
-        yield client
-    server.stop()
-    await serving
 
 
 @pytest.fixture

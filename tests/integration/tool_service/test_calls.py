@@ -215,8 +215,10 @@ async def test_what_is_no_call_is_refused(service: ToolService, start: Start, ca
         return ""
 
     http = await start(service)
+    json = {"Content-Type": "application/json"}
 
-    assert (await http.post("/tools/nothing", content=b"{")).status_code == 400
+    assert (await http.post("/tools/nothing", content=b"{", headers=json)).status_code == 400
+    assert (await http.post("/tools/nothing", content=b"{}")).status_code == 415
     assert (await http.post("/tools/nothing", json={"arguments": {}})).status_code == 400
     assert (await http.post("/tools/other", json=call())).status_code == 404
     big = call(text="x" * (9 * 1024 * 1024))

@@ -12,8 +12,23 @@
 The service speaks Brain's tool protocol and knows nothing else of Brain.
 """
 
+from tool_service.answer import Pace
+from tool_service.app import Limits
 from tool_service.call import Call
+from tool_service.command import Command
+from tool_service.resource import CannotServe
 from tool_service.result import Image, Result, ToolError, UnknownOutcome
 from tool_service.service import ToolService
 
-__all__ = ["Call", "Image", "Result", "ToolError", "ToolService", "UnknownOutcome"]
+__all__ = [
+    "Call",
+    "CannotServe",
+    "Command",
+    "Image",
+    "Limits",
+    "Pace",
+    "Result",
+    "ToolError",
+    "ToolService",
+    "UnknownOutcome",
+]

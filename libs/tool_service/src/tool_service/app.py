@@ -1,45 +1,56 @@
-"""The HTTP side of a tool service. Above: uvicorn. Below: `tool`, Starlette.
+"""The HTTP side of a tool service: who may call, what is a call. Above: `service`. Below: `answer`.
 
-A call that answers soon is answered with JSON. One that reports progress, or takes long, is
-answered with SSE, so that Brain has the headers in time; a comment every few seconds keeps the
-connection from looking dead. When the client goes, the tool's function is cancelled.
+Refusals here are of requests that Brain doesn't make: what a tool refuses is a result.
 """
 
 import asyncio
 import hmac
 from collections import OrderedDict
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 import msgspec
-import structlog
+from msgspec import Struct
 from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
-from starlette.routing import Route
-from starlette.types import Receive, Scope, Send
+from starlette.routing import BaseRoute, Route
 
-from tool_service.call import BadCall, Call, Envelope, read_call
-from tool_service.result import Result, encode
-from tool_service.tool import Tool
-
-MAX_BODY_BYTES = 8 * 1024 * 1024
-STREAM_AFTER_SECONDS = 2.0
-COMMENT_EVERY_SECONDS = 8.0
-REMEMBERED_CALLS = 100_000
-
-_JSON = [(b"content-type", b"application/json"), (b"cache-control", b"no-store")]
-_SSE = [(b"content-type", b"text/event-stream"), (b"cache-control", b"no-store")]
-_log = structlog.get_logger(__name__)
+from tool_service.answer import Answer, Pace
+from tool_service.call import BadCall, Envelope, read_call
+from tool_service.metrics import Metrics
+from tool_service.result import encode, failure
+from tool_service.tool import Opened, Tool
 
 
-def create_app(tools: Mapping[str, Tool], token: str | None) -> Starlette:
+class Limits(Struct, frozen=True):
+    """What a service takes at most: bytes of a body, seconds to send it, calls at a time.
+
+    Of the calls that ended, the ids of the last `remembered` are known, to refuse them again.
+    """
+
+    body_bytes: int = 8 * 1024 * 1024
+    body_seconds: float = 30.0
+    running: int = 1000
+    remembered: int = 100_000
+
+
+def create_app(
+    tools: Mapping[str, Tool],
+    opened: Opened,
+    token: str | None,
+    metrics: Metrics,
+    *,
+    pace: Pace,
+    limits: Limits,
+    routes: Sequence[BaseRoute] = (),
+) -> Starlette:
     """The service's routes. With no token, anyone who reaches it may call."""
-    calls = _Calls(tools, token)
+    calls = _Calls(tools, opened, token, metrics, pace, limits)
     return Starlette(
         routes=[
             Route("/healthz", _healthz, methods=["GET"]),
             Route("/tools/{name}", calls.handle, methods=["POST"]),
+            *routes,
         ]
     )
 
@@ -48,32 +59,73 @@ async def _healthz(_request: Request) -> Response:
     return Response(b'{"status":"ok"}', media_type="application/json")
 
 
+class _Refused(Exception):
+    """The request isn't a call to run. `reason` is a word for the metrics."""
+
+    def __init__(self, status: int, reason: str, detail: str) -> None:
+        super().__init__(detail)
+        self.status = status
+        self.reason = reason
+
+
 class _Calls:
     """Answers calls, each call id once."""
 
-    def __init__(self, tools: Mapping[str, Tool], token: str | None) -> None:
+    def __init__(
+        self,
+        tools: Mapping[str, Tool],
+        opened: Opened,
+        token: str | None,
+        metrics: Metrics,
+        pace: Pace,
+        limits: Limits,
+    ) -> None:
         self._tools = tools
+        self._opened = opened
         self._expected = None if token is None else f"Bearer {token}".encode()
+        self._metrics = metrics
+        self._pace = pace
+        self._limits = limits
+        self._running = 0
         self._seen: OrderedDict[str, None] = OrderedDict()
 
     async def handle(self, request: Request) -> Response:
+        try:
+            return await self._begin(request)
+        except _Refused as refused:
+            self._metrics.refused.labels(refused.reason).inc()
+            return Response(
+                msgspec.json.encode({"detail": str(refused)}),
+                status_code=refused.status,
+                media_type="application/json",
+            )
+
+    async def _begin(self, request: Request) -> Response:
         if not self._allowed(request):
-            return _refuse(401, "The bearer token is missing or wrong.")
+            raise _Refused(401, "token", "The bearer token is missing or wrong.")
         tool = self._tools.get(request.path_params["name"])
         if tool is None:
-            return _refuse(404, "There is no such tool here.")
-        try:
-            return self._begin(tool, read_call(await _body(request)))
-        except _TooLarge:
-            return _refuse(413, f"The body has more than {MAX_BODY_BYTES} bytes.")
-        except (BadCall, ClientDisconnect) as error:
-            return _refuse(400, str(error))
+            raise _Refused(404, "tool", "There is no such tool here.")
+        if request.headers.get("content-type", "").split(";")[0].strip() != "application/json":
+            # A page in a browser may post other types anywhere without asking first.
+            raise _Refused(415, "media_type", "A call is sent as application/json.")
+        return self._answer(tool, await self._read(request), request.headers.get("traceparent"))
 
-    def _begin(self, tool: Tool, envelope: Envelope) -> Response:
-        if not self._first_time(envelope.call_id):
-            return _refuse(409, "This call was delivered before; a call is done once.")
-        _log.info("call", tool=tool.name, call_id=envelope.call_id, session_id=envelope.session_id)
-        return _Answer(tool, envelope)
+    def _answer(self, tool: Tool, envelope: Envelope, traceparent: str | None) -> Response:
+        if envelope.call_id in self._seen:
+            raise _Refused(409, "repeated", "This call was delivered before; a call is done once.")
+        if self._running >= self._limits.running:
+            self._metrics.refused.labels("busy").inc()
+            busy = failure("The tool service is busy. Nothing was done; try again later.")
+            return Response(encode(busy), media_type="application/json")
+        self._remember(envelope.call_id)
+        self._running += 1
+        return Answer(
+            tool, envelope, self._opened, self._metrics, self._pace, traceparent, self._ended
+        )
+
+    def _ended(self) -> None:
+        self._running -= 1
 
     def _allowed(self, request: Request) -> bool:
         if self._expected is None:
@@ -81,110 +133,25 @@ class _Calls:
         given = request.headers.get("authorization", "").encode("latin-1")
         return hmac.compare_digest(given, self._expected)
 
-    def _first_time(self, call_id: str) -> bool:
-        if call_id in self._seen:
-            return False
+    def _remember(self, call_id: str) -> None:
         self._seen[call_id] = None
-        if len(self._seen) > REMEMBERED_CALLS:
+        if len(self._seen) > self._limits.remembered:
             self._seen.popitem(last=False)
-        return True
 
-
-class _TooLarge(Exception):
-    """The body is over the limit."""
-
-
-async def _body(request: Request) -> bytes:
-    body = bytearray()
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > MAX_BODY_BYTES:
-            raise _TooLarge
-    return bytes(body)
-
-
-def _refuse(status: int, detail: str) -> Response:
-    return Response(
-        msgspec.json.encode({"detail": detail}), status_code=status, media_type="application/json"
-    )
-
-
-class _Answer(Response):
-    """Runs a tool and answers as it goes."""
-
-    def __init__(self, tool: Tool, envelope: Envelope) -> None:
-        super().__init__()
-        self._tool = tool
-        self._envelope = envelope
-        self._progress: asyncio.Queue[Any] = asyncio.Queue()
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        del scope
-        call = Call(self._envelope, self._progress.put)
-        running = asyncio.create_task(self._tool.run(call, self._envelope.arguments))
-        leaving = asyncio.create_task(_gone(receive, running))
+    async def _read(self, request: Request) -> Envelope:
         try:
-            await self._answer(running, send)
-        except asyncio.CancelledError:
-            if not running.cancelled():
-                raise
-            _log.info("call_cancelled", tool=self._tool.name, call_id=self._envelope.call_id)
-        finally:
-            leaving.cancel()
-            running.cancel()
+            async with asyncio.timeout(self._limits.body_seconds):
+                return read_call(await self._body(request))
+        except TimeoutError:
+            raise _Refused(408, "slow", "The body took too long.") from None
+        except (BadCall, ClientDisconnect) as error:
+            raise _Refused(400, "body", str(error)) from error
 
-    async def _answer(self, running: "asyncio.Task[Result]", send: Send) -> None:
-        first = asyncio.create_task(self._progress.get())
-        try:
-            await asyncio.wait(
-                {running, first},
-                timeout=STREAM_AFTER_SECONDS,
-                return_when=asyncio.FIRST_COMPLETED,
-            )
-            if running.done() and not first.done():
-                await _send_json(send, encode(running.result()))
-                return
-            await send({"type": "http.response.start", "status": 200, "headers": _SSE})
-            await self._stream(running, first, send)
-        finally:
-            first.cancel()
-
-    async def _stream(
-        self, running: "asyncio.Task[Result]", waiting: "asyncio.Task[Any]", send: Send
-    ) -> None:
-        while True:
-            await asyncio.wait(
-                {running, waiting},
-                timeout=COMMENT_EVERY_SECONDS,
-                return_when=asyncio.FIRST_COMPLETED,
-            )
-            if waiting.done():
-                await _chunk(send, _event(b"progress", msgspec.json.encode(waiting.result())))
-                waiting = asyncio.create_task(self._progress.get())
-            elif running.done():
-                waiting.cancel()
-                await _chunk(send, _event(b"result", encode(running.result())), more=False)
-                return
-            else:
-                await _chunk(send, b": still here\n\n")
-
-
-async def _gone(receive: Receive, running: "asyncio.Task[Result]") -> None:
-    """Cancel the tool once its client has gone."""
-    while (await receive())["type"] != "http.disconnect":
-        pass
-    running.cancel()
-
-
-async def _send_json(send: Send, body: bytes) -> None:
-    length = (b"content-length", str(len(body)).encode())
-    await send({"type": "http.response.start", "status": 200, "headers": [*_JSON, length]})
-    await send({"type": "http.response.body", "body": body})
-
-
-async def _chunk(send: Send, data: bytes, *, more: bool = True) -> None:
-    await send({"type": "http.response.body", "body": data, "more_body": more})
-
-
-def _event(name: bytes, data: bytes) -> bytes:
-    return b"event: " + name + b"\ndata: " + data + b"\n\n"
+    async def _body(self, request: Request) -> bytes:
+        body = bytearray()
+        async for chunk in request.stream():
+            body += chunk
+            if len(body) > self._limits.body_bytes:
+                most = self._limits.body_bytes
+                raise _Refused(413, "too_large", f"The body has more than {most} bytes.")
+        return bytes(body)

@@ -1,10 +1,12 @@
-"""One call, as Brain sends it and as a tool may see it. Above: `tool`, `app`. Below: msgspec."""
+"""One call, as Brain sends it and as a tool may see it. Above: `tool`, `answer`. Below: msgspec."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 import msgspec
 from msgspec import Struct
+
+Json = dict[str, Any]
 
 
 class Envelope(Struct, frozen=True):
@@ -13,7 +15,7 @@ class Envelope(Struct, frozen=True):
     tenant_id: str
     session_id: str
     call_id: str
-    arguments: dict[str, Any]
+    arguments: Json
     inspection_token: str | None = None
     brain_url: str | None = None
 
@@ -22,21 +24,32 @@ class Call:
     """What a tool knows of the call it answers: ask for it by a parameter of this type.
 
     `tenant_id` and `session_id` are the authenticated session's: decide by these what the call may
-    reach, never by ids in the arguments. The inspection token reads the session's events until the
-    call returns; it is never logged.
+    reach, never by ids in the arguments. `arguments` are the arguments as they came. The inspection
+    token reads the session's events until the call returns; it is never logged. `traceparent` is
+    the trace that the call belongs to, to be passed on with the tool's own requests.
     """
 
-    def __init__(self, envelope: Envelope, send: Callable[[Any], Awaitable[None]]) -> None:
+    def __init__(
+        self,
+        envelope: Envelope,
+        send: Callable[[bytes], Awaitable[None]],
+        traceparent: str | None = None,
+    ) -> None:
         self.tenant_id = envelope.tenant_id
         self.session_id = envelope.session_id
         self.call_id = envelope.call_id
+        self.arguments: Mapping[str, Any] = envelope.arguments
         self.inspection_token = envelope.inspection_token
         self.brain_url = envelope.brain_url
+        self.traceparent = traceparent
         self._send = send
 
     async def progress(self, payload: Any) -> None:
-        """Tell whoever follows the session how it goes: any JSON value."""
-        await self._send(payload)
+        """Tell whoever follows the session how it goes: any JSON value.
+
+        Waits while the client is slow to read. Raises: TypeError if the value has no JSON.
+        """
+        await self._send(msgspec.json.encode(payload))
 
 
 class BadCall(Exception):

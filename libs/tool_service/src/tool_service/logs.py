@@ -1,4 +1,4 @@
-"""Logs as JSON lines on stderr, or readable ones on a terminal. Above: `serve`."""
+"""Logs as JSON lines on stderr, or readable ones on a terminal. Above: `command`."""
 
 import logging
 import sys
@@ -9,6 +9,7 @@ import structlog
 def configure() -> None:
     """Set up structlog and the standard library's logging alike."""
     shared: list[structlog.typing.Processor] = [
+        structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
     ]

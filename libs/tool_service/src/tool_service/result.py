@@ -1,10 +1,12 @@
-"""What a tool answers, and its JSON. Above: `tool`, `app`. Below: msgspec."""
+"""What a tool answers, and its JSON. Above: `tool`, `answer`. Below: msgspec."""
 
 import base64
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
+
+Outcome = Literal["ok", "error", "unknown"]
 
 
 class Image(Struct, frozen=True):
@@ -26,6 +28,13 @@ class Result(Struct, frozen=True):
     structured: Any = UNSET
     is_error: bool = False
     unknown_outcome: bool = False
+
+    @property
+    def outcome(self) -> Outcome:
+        """How the call went, in a word."""
+        if self.unknown_outcome:
+            return "unknown"
+        return "error" if self.is_error else "ok"
 
 
 class ToolError(Exception):
@@ -55,7 +64,10 @@ def result_of(answer: object) -> Result:
 
 
 def encode(result: Result) -> bytes:
-    """The result object of Brain's tool protocol, as JSON."""
+    """The result object of Brain's tool protocol, as JSON.
+
+    Raises: TypeError or ValueError if the structured content has no JSON.
+    """
     content = [{"type": "text", "text": result.text}] if result.text is not None else []
     content += [
         {
@@ -65,6 +77,8 @@ def encode(result: Result) -> bytes:
         }
         for image in result.images
     ]
+    if not content and result.structured is UNSET:
+        content = [{"type": "text", "text": ""}]  # the protocol wants one or the other
     return msgspec.json.encode(
         _Wire(
             content=content or UNSET,

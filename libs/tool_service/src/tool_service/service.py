@@ -1,36 +1,61 @@
-"""A tool service: its tools, its bindings, its command line. Above: whoever writes one.
+"""A tool service: its tools, what they stand on, its bindings. Above: whoever writes one.
 
-Below: `tool`, `app`, `serve`.
+Below: `tool`, `resource`, `app`, `serve`, `command`.
 """
 
-import argparse
-import json
-import os
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from tool_service.app import create_app
-from tool_service.serve import CannotServe, serve
-from tool_service.tool import Function, Json, Tool, make_tool
+from starlette.routing import BaseRoute
 
-_DEFAULT_MAX_OUTPUT = 1024 * 1024
+from tool_service.answer import Pace
+from tool_service.app import Limits, create_app
+from tool_service.call import Json
+from tool_service.command import Command, run_command
+from tool_service.metrics import Metrics
+from tool_service.resource import Open, Resource, open_all, resource_of
+from tool_service.serve import listen, serving
+from tool_service.signature import signature_of
+from tool_service.tool import Function, Tool
+
+F = TypeVar("F", bound=Function)
+R = TypeVar("R", bound=Open)
+T = TypeVar("T")
 
 
 class ToolService:
     """A service with any number of tools, each at `POST /tools/NAME`.
 
     `token_env` names the variable with the bearer token that Brain sends. `port` is where it
-    listens, on loopback, unless `--listen` says otherwise.
+    listens, on loopback, unless `--listen` says otherwise. What its data folder is without `--data`
+    is `.brain/NAME`; it is made when a resource asks for it.
+
+    Beside its tools it may have `routes` of its own and more `commands` on its command line, and
+    may add metrics to `metrics.registry`.
     """
 
-    def __init__(self, name: str, *, token_env: str, port: int) -> None:
+    def __init__(
+        self,
+        name: str,
+        *,
+        token_env: str,
+        port: int,
+        pace: Pace | None = None,
+        limits: Limits | None = None,
+    ) -> None:
         self.name = name
         self.token_env = token_env
         self.port = port
-        self.data = Path()
         self.tools: dict[str, Tool] = {}
+        self.routes: list[BaseRoute] = []
+        self.commands: list[Command] = []
+        self.metrics = Metrics()
+        self._pace = pace or Pace()
+        self._limits = limits or Limits()
+        self._resources: list[Resource] = []
+        self._opened: dict[type, Any] = {}
 
     def tool(
         self,
@@ -41,97 +66,106 @@ class ToolService:
         output_schema: Json | None = None,
         inspect_session: bool = False,
         timeout_seconds: int = 300,
-    ) -> Callable[[Function], Function]:
+        max_output_bytes: int = 1024 * 1024,
+    ) -> Callable[[F], F]:
         """Make a tool of an async function, or of an async generator that yields progress.
 
         The function's name is the tool's and its typed parameters are the arguments, unless `name`
-        and `input_schema` say otherwise. A generator's last yield is a `Result`.
+        and `input_schema` say otherwise. A parameter of type `Call` is the call; one whose type a
+        `resource` gives is that resource. A generator's last yield is a `Result`.
         """
 
-        def register(function: Function) -> Function:
-            made = make_tool(
-                function,
-                description,
-                name=name,
-                input_schema=input_schema,
+        def register(function: F) -> F:
+            signature = signature_of(function, [each.kind for each in self._resources])
+            made = Tool(
+                name=name or function.__name__,
+                description=description,
+                input_schema=input_schema or signature.schema(),
                 output_schema=output_schema,
                 inspect_session=inspect_session,
                 timeout_seconds=timeout_seconds,
+                max_output_bytes=max_output_bytes,
+                function=function,
+                signature=signature,
+                schema_given=input_schema is not None,
             )
             self.tools[made.name] = made
             return function
 
         return register
 
+    def resource(self, function: R) -> R:
+        """Open something before the first call: an async generator that yields it once.
+
+        Its annotation says the type: `-> AsyncGenerator[Database]`. It may ask for the data folder,
+        by a parameter of type `Path`, and for resources that were declared before it. What follows
+        the yield closes it. It may raise `CannotServe` with one clear line.
+        """
+        self._resources.append(resource_of(function))
+        return function
+
+    def opened(self, kind: type[T]) -> T:
+        """A resource, by its type, for a route of the service's own, while the service runs."""
+        return self._opened[kind]
+
     def bindings(self, url: str, tenants: Sequence[str] = ("local",)) -> list[Json]:
         """The tools' bindings, ready for the `tools` of Brain's host config."""
-        return [self._binding(tool, url.rstrip("/"), tenants) for tool in self.tools.values()]
+        return [
+            _binding(tool, f"{url.rstrip('/')}/tools/{tool.name}", self.token_env, tenants)
+            for tool in self.tools.values()
+        ]
+
+    @asynccontextmanager
+    async def running(
+        self,
+        token: str | None,
+        *,
+        data: Path,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        metrics: tuple[str, int] | None = None,
+    ) -> AsyncGenerator[str]:
+        """Serve while the block runs, in this event loop; gives the URL. Port 0 takes a free one.
+
+        With no token anyone who reaches it may call. Raises: CannotServe.
+        """
+        async with AsyncExitStack() as stack:
+            listener = listen(host, port)
+            stack.callback(listener.close)
+            self._opened = await open_all(self._resources, stack, data)
+            if metrics is not None:
+                await stack.enter_async_context(serving(self.metrics.app(), listen(*metrics)))
+            app = create_app(
+                self.tools,
+                self._opened,
+                token,
+                self.metrics,
+                pace=self._pace,
+                limits=self._limits,
+                routes=self.routes,
+            )
+            await stack.enter_async_context(serving(app, listener))
+            shown = f"[{host}]" if ":" in host else host
+            yield f"http://{shown}:{listener.getsockname()[1]}"
 
     def main(self, arguments: Sequence[str] | None = None) -> None:
-        """The service's command line: serve, or print bindings."""
-        given = self._parser().parse_args(arguments)
-        if given.command == "bindings":
-            print(json.dumps(self.bindings(given.url, given.tenant or ["local"]), indent=2))  # noqa: T201
-            return
-        try:
-            host, port = self._address(given.listen)
-            token = self._token(host, without=given.insecure_no_token)
-            self.data = Path(given.data)
-            serve(create_app(self.tools, token), host, port)
-        except CannotServe as error:
-            print(f"{self.name}: {error}", file=sys.stderr)  # noqa: T201
-            sys.exit(1)
+        """The service's command line: serve, or run one of its commands. Exits."""
+        run_command(self, arguments)
 
-    def _binding(self, tool: Tool, url: str, tenants: Sequence[str]) -> Json:
-        binding: dict[str, Any] = {
-            "name": tool.name,
-            "description": tool.description,
-            "input_schema": tool.input_schema,
-        }
-        if tool.output_schema is not None:
-            binding["output_schema"] = tool.output_schema
-        binding |= {
-            "url": f"{url}/tools/{tool.name}",
-            "token_env": self.token_env,
-            "tenants": list(tenants),
-            "timeout_seconds": tool.timeout_seconds,
-            "max_output_bytes": _DEFAULT_MAX_OUTPUT,
-        }
-        return {**binding, "inspect_session": True} if tool.inspect_session else binding
 
-    def _token(self, host: str, *, without: bool) -> str | None:
-        token = os.environ.get(self.token_env)
-        if token:
-            return token
-        if without and host in ("127.0.0.1", "::1", "localhost"):
-            return None
-        raise CannotServe(
-            f"{self.token_env} isn't set: set it to the token that Brain sends, or, on loopback "
-            "only, start with --insecure-no-token."
-        )
-
-    def _address(self, listen: str) -> tuple[str, int]:
-        host, _, port = listen.rpartition(":")
-        if not host or not port.isdecimal() or int(port) > 65_535:
-            raise CannotServe(f"--listen must be HOST:PORT, for example 127.0.0.1:{self.port}.")
-        return host.strip("[]"), int(port)
-
-    def _parser(self) -> argparse.ArgumentParser:
-        parser = argparse.ArgumentParser(
-            prog=f"brain-{self.name}", description=f"Serve the tools {', '.join(self.tools)}."
-        )
-        parser.add_argument(
-            "--listen",
-            default=f"127.0.0.1:{self.port}",
-            metavar="HOST:PORT",
-            help="its address",
-        )
-        parser.add_argument("--data", default=".", metavar="DIR", help="where it keeps its data")
-        parser.add_argument(
-            "--insecure-no-token", action="store_true", help="serve without a token, on loopback"
-        )
-        commands = parser.add_subparsers(dest="command", metavar="COMMAND")
-        bindings = commands.add_parser("bindings", help="print the bindings for the host config")
-        bindings.add_argument("--url", required=True, metavar="BASE", help="where Brain reaches it")
-        bindings.add_argument("--tenant", action="append", metavar="ID", help="who may use them")
-        return parser
+def _binding(tool: Tool, url: str, token_env: str, tenants: Sequence[str]) -> Json:
+    binding: Json = {
+        "name": tool.name,
+        "description": tool.description,
+        "input_schema": tool.input_schema,
+    }
+    if tool.output_schema is not None:
+        binding["output_schema"] = tool.output_schema
+    binding |= {
+        "url": url,
+        "token_env": token_env,
+        "tenants": list(tenants),
+        "timeout_seconds": tool.timeout_seconds,
+        "max_output_bytes": tool.max_output_bytes,
+    }
+    return {**binding, "inspect_session": True} if tool.inspect_session else binding
