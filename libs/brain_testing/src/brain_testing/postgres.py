@@ -10,6 +10,7 @@ import os
 import pwd
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -33,6 +34,12 @@ _SETTINGS = {
 # server when it is told how, or when the pipe ends because that process has died. Then nobody else
 # removes the folder either.
 _WATCH = '"$@" & read -r how; kill -"${how:-QUIT}" $!; wait $!; [ -n "$how" ] || rm -rf "$0"'
+# Run in the child's place. The `user` of `subprocess` would fork, and what is forked from a process
+# in which gRPC is at work may crash.
+_BECOME = (
+    "import os, sys; user, group = map(int, sys.argv[1:3]); os.setgroups([]); os.setgid(group);"
+    " os.setuid(user); os.execv(sys.argv[3], sys.argv[3:])"
+)
 _SECONDS = 30.0
 
 
@@ -72,26 +79,15 @@ class PostgresServer:
         """Start it; it takes connections when this returns."""
         given = {**_SETTINGS, **settings}
         options = [part for name, value in given.items() for part in ("-c", f"{name}={value}")]
-        command = [str(self._programs / "postgres"), "-D", str(self.folder / "data")]
+        where = ["-D", str(self.folder / "data"), "-k", str(self._run_folder)]
+        command = [str(self._programs / "postgres"), *where]
         with (self.folder / "log").open("ab") as log:
             self._watch = subprocess.Popen(
-                [
-                    "/bin/sh",
-                    "-c",
-                    _WATCH,
-                    str(self.folder),
-                    *command,
-                    "-k",
-                    str(self._run_folder),
-                    *options,
-                ],
+                self._as_user(["/bin/sh", "-c", _WATCH, str(self.folder), *command, *options]),
                 stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=log,
                 start_new_session=True,
-                user=self._user and self._user[0],
-                group=self._user and self._user[1],
-                extra_groups=self._user and [],
             )
         self._wait_until_ready()
 
@@ -137,22 +133,31 @@ class PostgresServer:
 
     def _wait_until_ready(self) -> None:
         deadline = time.monotonic() + _SECONDS
-        asked = [str(self._programs / "pg_isready"), "-q", "-h", str(self._run_folder)]
+        asked = [
+            str(self._programs / "pg_isready"),
+            "-q",
+            "-U",
+            "brain",
+            "-h",
+            str(self._run_folder),
+        ]
         while subprocess.run([*asked, "-d", "postgres"], check=False).returncode != 0:
             if time.monotonic() > deadline:
                 raise RuntimeError((self.folder / "log").read_text("utf-8", errors="replace"))
             time.sleep(0.02)
 
+    def _as_user(self, command: list[str]) -> list[str]:
+        if self._user is None:
+            return command
+        return [sys.executable, "-I", "-S", "-c", _BECOME, *map(str, self._user), *command]
+
     def _run(self, program: str, *arguments: str) -> None:
         done = subprocess.run(
-            [str(self._programs / program), *arguments],
+            self._as_user([str(self._programs / program), *arguments]),
             check=False,
             capture_output=True,
             text=True,
             cwd=self.folder,
-            user=self._user and self._user[0],
-            group=self._user and self._user[1],
-            extra_groups=self._user and [],
         )
         if done.returncode != 0:
             raise RuntimeError(f"{program} failed: {done.stderr}")

@@ -91,7 +91,7 @@ class RunningBrain:
         return {
             "listen": self.url.removeprefix("http://") or "127.0.0.1:0",
             "public_url": self.url or "http://127.0.0.1:1",
-            "store": "sqlite:///brain.db",
+            **({} if "store_env" in self.setup.extra else {"store": "sqlite:///brain.db"}),
             "engine": {"listen": "unix:engine.sock"},
             "tenants": [
                 {"id": tenant, "api_keys_env": [_key_variable(index)]}
