@@ -241,8 +241,13 @@ class SessionManager:
         if task is None:
             task = asyncio.create_task(self._wake_alone(session_id, epoch))
             self._waking[session_id] = task
-            task.add_done_callback(lambda _: self._waking.pop(session_id, None))
+            task.add_done_callback(lambda done: self._woken(session_id, done))
         return await asyncio.shield(task)
+
+    def _woken(self, session_id: str, done: "asyncio.Task[SessionActor | None]") -> None:
+        self._waking.pop(session_id, None)
+        if not done.cancelled():
+            done.exception()  # those who asked may all have gone away
 
     async def _wake_alone(self, session_id: str, epoch: int | None) -> SessionActor | None:
         if self._stopping:
