@@ -16,6 +16,10 @@ from brain_testing.running import RunningBrain
 DEMO = {"harness": "pi", "config": {"model": "demo/script", "tools": ["ask"]}}
 
 
+def url_of(server: TestServer) -> str:
+    return str(server.make_url(""))
+
+
 @pytest.fixture
 async def client(brain: RunningBrain) -> AsyncGenerator[AsyncBrain]:
     async with AsyncBrain(brain.url, brain.key) as opened:
@@ -30,6 +34,42 @@ async def test_a_turn_from_its_message_until_the_session_is_idle(client: AsyncBr
     assert durable == ["message.user", "turn.started", "message.assistant", "turn.completed"]
     assert (await client.catalog())["models"] == [{"id": "demo/script"}]
     assert [each["id"] for each in (await client.sessions())["sessions"]] == [session.id]
+
+
+async def test_the_first_words_of_an_answer_are_among_its_events(client: AsyncBrain) -> None:
+    session = await client.create(DEMO)
+    for text in ("one two", "three"):
+        events = [event async for event in session.run(text)]
+        words = [e["data"]["text"] for e in events if e["type"] == "message.delta"]
+        assert "".join(words) == f"You said: {text}"
+
+
+async def test_what_others_do_in_the_session_is_gone_by(client: AsyncBrain) -> None:
+    session = await client.create(DEMO)
+    other = await client.session(session.id)
+    assert [event async for event in other.run("from another")]
+    events = [event async for event in session.run("mine") if "seq" in event]
+
+    assert [event["type"] for event in events][:2] == ["message.user", "turn.started"]
+    assert events[0]["data"]["content"] == [{"type": "text", "text": "mine"}]
+
+
+async def test_a_message_behind_a_running_turn_is_followed_to_its_own_end(
+    client: AsyncBrain, desk: Desk
+) -> None:
+    session = await client.create(DEMO)
+    await session.send("/call ask {}")
+    call = await desk.next_call()
+    seen: list[str] = []
+
+    async def follow() -> None:
+        async for event in session.run("second"):
+            seen.append(event["type"])
+            if event["type"] == "message.user":
+                call.say("done")
+
+    await within(asyncio.create_task(follow()))
+    assert seen.count("turn.completed") == 2
 
 
 async def test_a_follower_outlives_the_edge_and_misses_and_repeats_nothing(
@@ -121,6 +161,35 @@ async def test_a_proxy_that_can_not_be_used_is_said(monkeypatch: pytest.MonkeyPa
         AsyncBrain("http://brain.example", "key")
 
 
+async def test_a_message_whose_answer_was_lost_is_sent_again_and_taken_once(
+    brain: RunningBrain, api: Api
+) -> None:
+    """A proxy in front of Brain passes each POST on, and loses the first answer."""
+    keys: list[str] = []
+
+    async def passes_on(request: web.Request) -> web.Response:
+        body, headers = await request.read(), dict(request.headers)
+        answer = await api.http.request(
+            request.method, request.path_qs, content=body, headers=headers
+        )
+        if request.path.endswith("/messages"):
+            keys.append(headers["Idempotency-Key"])
+            if len(keys) == 1:
+                assert request.transport is not None
+                request.transport.close()
+        return web.Response(status=answer.status_code, body=answer.content)
+
+    app = web.Application()
+    app.router.add_route("*", "/{path:.*}", passes_on)
+    async with TestServer(app) as server, AsyncBrain(url_of(server), brain.key) as client:
+        session = await client.create(DEMO)
+        sent = await session.send("hello")
+
+    assert keys[0] == keys[1]
+    messages = [e for e in await api.until_idle(session.id) if e["type"] == "message.user"]
+    assert [message["seq"] for message in messages] == [sent["seq"]]
+
+
 @pytest.mark.parametrize(
     ("status", "body"),
     [(200, "<html>"), (200, "[]"), (302, ""), (404, '{"errors": ["x"]}'), (500, '"no"')],
@@ -131,7 +200,7 @@ async def test_another_server_in_brains_place_is_an_error(status: int, body: str
 
     app = web.Application()
     app.router.add_get("/catalog", other)
-    async with TestServer(app) as server, AsyncBrain(str(server.make_url("")), "key") as client:
+    async with TestServer(app) as server, AsyncBrain(url_of(server), "key") as client:
         with pytest.raises(BrainError) as refused:
             await client.catalog()
     assert refused.value.status == status

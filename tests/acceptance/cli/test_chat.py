@@ -1,11 +1,6 @@
 """`brain chat`: a session in the terminal."""
 
-import asyncio
 import json
-import os
-import signal
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -14,6 +9,7 @@ from brain_testing.api import Api
 from brain_testing.commands import BIN, clean_env, finished, running
 from brain_testing.desk import Desk, within
 from brain_testing.running import RunningBrain
+from brain_testing.terminal import chat_on_a_terminal
 
 BRAIN = str(BIN / "brain")
 
@@ -22,46 +18,6 @@ BRAIN = str(BIN / "brain")
 def env(brain: RunningBrain) -> dict[str, str]:
     """The environment of a user who has set where Brain is, and the key."""
     return clean_env(BRAIN_URL=brain.url, BRAIN_API_KEY=brain.key)
-
-
-class Terminal:
-    """A chat on a terminal. `said` is all that the terminal has shown."""
-
-    def __init__(self, process: asyncio.subprocess.Process, side: int) -> None:
-        self.process = process
-        self.said = ""
-        self._side = side
-
-    async def shows(self, text: str) -> None:
-        """Return once this stands at the end of what is shown."""
-        while not self.said.endswith(text):
-            piece = await within(asyncio.to_thread(os.read, self._side, 4096))
-            self.said += piece.decode().replace("\r\n", "\n")
-
-    def type(self, text: str) -> None:
-        os.write(self._side, text.encode())
-
-    def press_ctrl_c(self) -> None:
-        self.process.send_signal(signal.SIGINT)
-
-    async def ends(self) -> int:
-        return await within(self.process.wait())
-
-
-@asynccontextmanager
-async def on_a_terminal(*options: str, env: dict[str, str]) -> AsyncGenerator[Terminal]:
-    side, end = os.openpty()
-    process = await asyncio.create_subprocess_exec(
-        *(BRAIN, "chat", *options), env=env, stdin=end, stdout=end, stderr=end
-    )
-    os.close(end)
-    try:
-        yield Terminal(process, side)
-    finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
-        os.close(side)
 
 
 async def test_it_ends_with_its_input(env: dict[str, str], tmp_path: Path) -> None:
@@ -116,7 +72,7 @@ async def test_what_a_tool_says_can_not_steer_the_terminal(
 async def test_ctrl_c_ends_the_turn_and_a_second_one_the_chat(
     env: dict[str, str], desk: Desk
 ) -> None:
-    async with on_a_terminal(env=env) as terminal:
+    async with chat_on_a_terminal(env=env) as terminal:
         await terminal.shows("> ")
         assert "demo/script" in terminal.said
         assert '/call echo {"text":"hello"}' in terminal.said
@@ -127,12 +83,13 @@ async def test_ctrl_c_ends_the_turn_and_a_second_one_the_chat(
         await within(call.gone.wait())
         terminal.press_ctrl_c()
         assert await terminal.ends() == 0
+    assert "To go on with it: brain chat --session ses_" in terminal.said
 
 
 async def test_a_second_ctrl_c_while_a_turn_runs_ends_the_chat(
     env: dict[str, str], brain: RunningBrain, desk: Desk
 ) -> None:
-    async with on_a_terminal(env=env) as terminal:
+    async with chat_on_a_terminal(env=env) as terminal:
         await terminal.shows("> ")
         terminal.type("/call ask {}\n")
         await desk.next_call()
@@ -143,8 +100,101 @@ async def test_a_second_ctrl_c_while_a_turn_runs_ends_the_chat(
         assert await terminal.ends() == 0
 
 
+async def test_lines_that_were_typed_ahead_are_not_sent_after_the_end(
+    env: dict[str, str], desk: Desk, api: Api, brain: RunningBrain
+) -> None:
+    session = await api.create("ask")
+    async with chat_on_a_terminal("--session", session, env=env) as terminal:
+        await terminal.shows("> ")
+        terminal.type("/call ask {}\n")
+        call = await desk.next_call()
+        terminal.type("typed ahead\n")
+        await terminal.shows("typed ahead\n")
+        await brain.stop_edge()
+        terminal.press_ctrl_c()
+        await terminal.shows("Ctrl-C again ends the chat.)\n")
+        terminal.press_ctrl_c()
+        assert await terminal.ends() == 0
+    await brain.start_edge()
+    call.say("done")
+    said = [event for event in await api.until_idle(session) if event["type"] == "message.user"]
+    assert [event["data"]["content"] for event in said] == [
+        [{"type": "text", "text": "/call ask {}"}]
+    ]
+
+
+async def test_what_is_pasted_at_once_is_one_message(env: dict[str, str]) -> None:
+    async with chat_on_a_terminal(env=env) as terminal:
+        await terminal.shows("> ")
+        terminal.type("first line\nsecond line\n")
+        await terminal.shows("You said: first line\nsecond line\n> ")
+        terminal.type("/help\n/exit\n")
+        assert await terminal.ends() == 0
+    assert "/image PATH" in terminal.said
+
+
+async def test_ctrl_c_stops_a_script(env: dict[str, str], tmp_path: Path, desk: Desk) -> None:
+    async with running(BRAIN, "chat", folder=tmp_path, env=env) as chat:
+        await chat.type("/call ask {}\nnever sent\n")
+        await desk.next_call()
+        assert await chat.stop() == 130
+
+    assert "(interrupted)" in chat.said
+    assert "never sent" not in chat.said
+
+
+async def test_instructions_and_thinking_are_the_sessions(
+    env: dict[str, str], tmp_path: Path, api: Api
+) -> None:
+    options = ("--system", "Be brief.", "--thinking", "low")
+    async with running(BRAIN, "chat", *options, folder=tmp_path, env=env) as chat:
+        await chat.type("/exit\n")
+        assert await chat.ends() == 0
+
+    (session,) = (await api.http.get("/sessions")).json()["sessions"]
+    assert session["config"]["system_prompt"] == "Be brief."
+    assert session["config"]["thinking"] == "low"
+
+
+async def test_json_is_every_event_of_the_turns(env: dict[str, str], tmp_path: Path) -> None:
+    async with running(BRAIN, "chat", "--json", folder=tmp_path, env=env) as chat:
+        await chat.type("hello\n/exit\n")
+        assert await chat.ends() == 0
+
+    events = [json.loads(line) for line in chat.said.splitlines()]
+    assert [event["type"] for event in events if "seq" in event] == [
+        "message.user",
+        "turn.started",
+        "message.assistant",
+        "turn.completed",
+    ]
+
+
+async def test_a_message_that_is_refused_does_not_end_a_script(
+    env: dict[str, str], tmp_path: Path
+) -> None:
+    (tmp_path / "lines").write_text("x" * 5_000_000 + "\nhello\n")
+    code, said = await finished("sh", "-c", f"{BRAIN} chat <lines", folder=tmp_path, env=env)
+
+    assert code == 1
+    refused, answer = said.splitlines()
+    assert "4194304" in refused
+    assert answer == "You said: hello"
+
+
+@pytest.mark.parametrize("option", ["--model", "--tools", "--system", "--thinking"])
+async def test_what_only_a_new_session_can_have_is_refused_for_another(
+    env: dict[str, str], tmp_path: Path, option: str
+) -> None:
+    options = ("--session", "ses_1", option, "low")
+    code, said = await finished(BRAIN, "chat", *options, folder=tmp_path, env=env)
+
+    assert code == 2
+    assert f"{option} is for a new session" in said
+
+
 async def test_ctrl_d_ends_the_chat(env: dict[str, str]) -> None:
-    async with on_a_terminal(env=env) as terminal:
+    async with chat_on_a_terminal(env=env) as terminal:
         await terminal.shows("> ")
         terminal.type("\x04")
         assert await terminal.ends() == 0

@@ -10,9 +10,9 @@ from brain.cli.say import Teller
 Json = dict[str, Any]
 
 
-def told(*events: tuple[str, Json]) -> str:
+def told(*events: tuple[str, Json], thinking: bool = False) -> str:
     out = io.StringIO()
-    teller = Teller(out)
+    teller = Teller(out, thinking=thinking)
     for kind, data in events:
         teller.tell({"type": kind, "data": data})
     return out.getvalue()
@@ -49,10 +49,32 @@ def test_an_answer_is_said_again_if_deltas_in_its_middle_were_missed() -> None:
     assert told(delta("Hel"), delta("you"), assistant("Hello you")) == "Helyou\nHello you\n"
 
 
-def test_what_the_model_thinks_is_not_said() -> None:
-    thought = ("message.delta", {"message_id": "m", "kind": "thinking", "text": "hmm"})
+def thought(text: str) -> tuple[str, Json]:
+    return "message.delta", {"message_id": "m", "kind": "thinking", "text": text}
 
-    assert told(thought, assistant("Yes.")) == "Yes.\n"
+
+def test_what_the_model_thinks_is_not_said() -> None:
+    assert told(thought("hmm"), assistant("Yes.")) == "Yes.\n"
+
+
+def test_what_the_model_thinks_is_dim_and_on_lines_of_its_own() -> None:
+    said = told(thought("a\x1b"), thought("b"), delta("Yes."), assistant("Yes."), thinking=True)
+
+    assert said == "\x1b[2ma␛\x1b[0m\x1b[2mb\x1b[0m\nYes.\n"
+
+
+def test_a_thought_after_words_begins_a_line() -> None:
+    said = told(delta("Well,"), thought("a"), delta(" yes."), thinking=True)
+
+    assert said == "Well,\n\x1b[2ma\x1b[0m\n yes."
+
+
+def test_an_answer_that_was_cut_off_is_marked() -> None:
+    kind, data = assistant("Half")
+
+    assert told((kind, {**data, "stop_reason": "length"})) == (
+        "Half\n(cut off: the answer is as long as it may be)\n"
+    )
 
 
 def test_a_call_its_progress_and_its_result_have_a_line_each() -> None:
@@ -106,7 +128,21 @@ def test_no_control_character_reaches_the_terminal(event: tuple[str, Json]) -> N
         ("turn.interrupted", {"reason": "client"}, "(interrupted)\n"),
         ("turn.completed", {"stop_reason": "max_steps"}, "(stopped: max_steps)\n"),
         ("turn.completed", {"stop_reason": "end_turn"}, ""),
-        ("model.retry", {"delay_seconds": 2.0}, "(the model failed; again in 2 s)\n"),
+        (
+            "model.retry",
+            {"delay_seconds": 2.04, "error": {"code": "c", "message": "It is busy."}},
+            "(It is busy. Trying again in 2 s.)\n",
+        ),
+        (
+            "turn.failed",
+            {"error": {"code": "connection_lost", "message": "It broke."}},
+            "(the turn failed: It broke. Say it again.)\n",
+        ),
+        (
+            "context.compacted",
+            {"tokens_before": 31000, "tokens_after": 900},
+            "(the model's context was summarised: 31,000 tokens are 900 now)\n",
+        ),
         ("turn.recovered", {}, "(Brain was restarted; the turn goes on)\n"),
         ("session.closed", {}, "(the session is closed)\n"),
         ("of.a.later.version", {}, ""),

@@ -19,6 +19,7 @@ _GONE = 404
 _PASSING = (429, 502, 503, 504)
 """What a follower waits out: an engine that restarts, or a proxy that doesn't find the edge."""
 _FIRST_DELAY, _LONGEST_DELAY, _ATTEMPTS = 0.1, 5.0, 10
+_TURN_ENDS = ("turn.completed", "turn.failed", "turn.interrupted")
 _COMPACTION_SECONDS = 600.0
 
 
@@ -91,6 +92,7 @@ class AsyncSession:
         self._connection = connection
         self.data = data
         self.id: str = data["id"]
+        self._seen: int = data["last_seq"]
 
     async def send(self, content: Content, delivery: Delivery = "queue") -> Json:
         """Send a message: text, or a list of content blocks. It is durable when this returns."""
@@ -143,11 +145,31 @@ class AsyncSession:
     async def run(
         self, content: Content, delivery: Delivery = "queue"
     ) -> AsyncGenerator[Json, None]:
-        """Send a message and give the events from it on, until the session is idle."""
-        sent = await self.send(content, delivery)
-        async with aclosing(self.events(after=sent["seq"] - 1, until="idle")) as events:
-            async for event in events:
+        """Send a message and give the events from it on, until the session is idle.
+
+        It follows before it sends, so that it also gets the first words of the answer.
+        """
+        async with aclosing(self._following(content, delivery)) as turn:
+            async for event in turn:
+                self._seen = event.get("seq", self._seen)
                 yield event
+        async with aclosing(self.events(after=self._seen, until="idle")) as rest:
+            async for event in rest:
+                self._seen = event.get("seq", self._seen)
+                yield event
+
+    async def _following(self, content: Content, delivery: Delivery) -> AsyncGenerator[Json, None]:
+        """The events from the message on, until the next end of a turn."""
+        async with aclosing(self.events(after=self._seen)) as events:
+            await anext(events, None)  # the stream is open
+            sent = await self.send(content, delivery)
+            started = False
+            async for event in events:
+                started = started or event.get("seq", 0) >= sent["seq"]
+                if started:
+                    yield event
+                    if event["type"] in _TURN_ENDS:
+                        return
 
     async def interrupt(self, *, keep_queue: bool = False) -> Json:
         """End the running turn."""

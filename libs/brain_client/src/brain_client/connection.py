@@ -4,15 +4,17 @@ A Brain on this machine is never reached through a proxy, whatever the environme
 one is, if the environment says so.
 """
 
+import asyncio
 import json
 from collections.abc import AsyncGenerator, Mapping
 from ipaddress import ip_address
 from typing import Any
 from urllib.parse import urlsplit
+from uuid import uuid4
 
 import httpx2
 
-from brain_client.errors import BrainError, BrainUnavailable
+from brain_client.errors import BrainError, BrainTimeout, BrainUnavailable
 from brain_client.sse import SseDecoder
 
 Json = dict[str, Any]
@@ -20,6 +22,8 @@ Json = dict[str, Any]
 _SILENCE_SECONDS = 30.0
 """Brain sends a comment at least every 15 s: a stream that is silent for longer is dead."""
 _TIMEOUT = httpx2.Timeout(60, connect=5)
+_RETRY_DELAYS = (0.1, 0.5)
+_ENGINE_AWAY = 503
 _STREAM_TIMEOUT = httpx2.Timeout(60, connect=5, read=_SILENCE_SECONDS)
 
 
@@ -42,16 +46,41 @@ class Connection:
         query: Mapping[str, Any] | None = None,
         timeout_seconds: float | None = None,
     ) -> Json:
-        """An answer's JSON; `{}` if it has no body. Raises: BrainUnavailable, BrainError."""
-        timeout = _TIMEOUT if timeout_seconds is None else httpx2.Timeout(timeout_seconds)
+        """An answer's JSON; `{}` if it has no body. Raises: BrainUnavailable, BrainError.
+
+        A GET or a POST whose answer was lost is sent again, twice at most. A POST carries a key of
+        its own, by which Brain knows it again: it takes effect once.
+        """
+        headers = {"Idempotency-Key": uuid4().hex} if method == "POST" else {}
+        request = self._http.build_request(
+            method,
+            path,
+            json=body,
+            params=query,
+            headers=headers,
+            timeout=_timeout(timeout_seconds),
+        )
+        delays = _RETRY_DELAYS if method in ("GET", "POST") else ()
+        for delay in delays:
+            try:
+                return await self._once(request)
+            except BrainTimeout:
+                raise
+            except BrainUnavailable:
+                await asyncio.sleep(delay)
+            except BrainError as error:
+                if error.status != _ENGINE_AWAY:
+                    raise
+                await asyncio.sleep(delay)
+        return await self._once(request)
+
+    async def _once(self, request: httpx2.Request) -> Json:
         try:
-            answer = await self._http.request(
-                method, path, json=body, params=query, timeout=timeout
-            )
+            answer = await self._http.send(request)
         except httpx2.ConnectError as error:
             raise BrainUnavailable(f"Brain can't be reached at {self.url}.") from error
         except httpx2.TimeoutException as error:
-            raise BrainUnavailable(f"Brain at {self.url} didn't answer in time.") from error
+            raise BrainTimeout(f"Brain at {self.url} didn't answer in time.") from error
         except httpx2.TransportError as error:
             raise self._lost() from error
         return self._read(answer.status_code, answer.content)
@@ -83,6 +112,10 @@ class Connection:
         if status >= 400:
             raise BrainError(status, document or {})
         raise BrainError(status, {"detail": f"What answers at {self.url} isn't Brain."})
+
+
+def _timeout(seconds: float | None) -> httpx2.Timeout:
+    return _TIMEOUT if seconds is None else httpx2.Timeout(seconds, connect=_TIMEOUT.connect)
 
 
 def is_loopback(url: str) -> bool:

@@ -20,6 +20,10 @@ class BrainUnavailable(Exception):
     """Brain can't be reached. Whether a request that was under way took effect isn't known."""
 
 
+class BrainTimeout(BrainUnavailable):
+    """Brain didn't answer in time."""
+
+
 def _details(errors: Any) -> list[str]:
     try:
         return [f"{each['pointer']}: {each['detail']}" for each in errors or ()]

@@ -27,9 +27,20 @@ examples:
 _CHAT = """\
 examples:
   brain chat                                with what `brain up` made in .brain
-  brain chat --tools echo                   with this tool only
+  brain chat --model openai/gpt-4.1-mini    with a real model
+  brain chat --tools echo --system "Be brief."
+  brain chat --session SESSION              go on where you left off
   echo hello | brain chat                   one message a line; 1 if a turn doesn't come to its end
-  brain chat --url https://brain.example --model openai/gpt-4.1-mini
+  brain chat --url https://brain.example
+
+In the chat, /image PATH attaches an image to the next message, and /help says what else there is.
+Ctrl-C interrupts the running turn.
+
+exit codes:
+  0    you ended it, or every turn of a script came to its end
+  1    it can't be done, or a script's turn didn't come to its end
+  2    the arguments make no sense
+  130  a script was stopped by Ctrl-C
 """
 _SESSIONS = """\
 examples:
@@ -56,6 +67,9 @@ _RESTORE = """\
 examples:
   brain restore monday.db --replace
 """
+
+
+_THINKING = ("off", "low", "medium", "high")
 
 
 def parser() -> argparse.ArgumentParser:
@@ -88,9 +102,13 @@ def _add_up(up: argparse.ArgumentParser) -> None:
 def _add_chat(chat: argparse.ArgumentParser) -> None:
     chat.description = "Open a session and talk. Ctrl-C interrupts; a second one ends the chat."
     _add_access(_formatted(chat, _CHAT))
-    chat.add_argument("--model", default="demo/script", help="the model, as provider/model")
+    chat.add_argument("--model", help="the model, as provider/model; demo/script by default")
     chat.add_argument("--tools", metavar="A,B", help="tools to enable; all of them by default")
+    chat.add_argument("--system", metavar="TEXT", help="instructions for the model")
+    chat.add_argument("--thinking", choices=_THINKING, help="how much the model is to think")
+    chat.add_argument("--hide-thinking", action="store_true", help="don't show what it thinks")
     chat.add_argument("--session", metavar="ID", help="go on with this session, as it is")
+    chat.add_argument("--json", action="store_true", help="one event a line, as JSON")
 
 
 def _add_sessions(sessions: argparse.ArgumentParser) -> None:

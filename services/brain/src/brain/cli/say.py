@@ -1,21 +1,47 @@
-"""A turn's events as lines of text. Above: `chat`. Below: `plain`."""
+"""A turn's events as lines of text, or as JSON. Above: `chat`, `conversation`. Below: `plain`."""
 
 import json
 from collections.abc import Callable
-from typing import Any, TextIO
+from typing import Any, Protocol, TextIO
 
+from brain.cli.advice import advice
 from brain.cli.plain import plain
 
 Json = dict[str, Any]
 _MAX_SHOWN = 2000
+_DIM, _END = "\x1b[2m", "\x1b[0m"
 
 
-class Teller:
-    """Tells one turn, event by event. `completed` says whether it came to its end."""
+class Listener(Protocol):
+    """Takes one turn's events. `completed` says whether it came to its end."""
+
+    completed: bool
+
+    def tell(self, event: Json) -> None: ...
+
+
+class JsonTeller:
+    """Prints every event as a line of JSON."""
 
     def __init__(self, out: TextIO) -> None:
         self.completed = False
         self._out = out
+
+    def tell(self, event: Json) -> None:
+        """Print it."""
+        self.completed = self.completed or event["type"] == "turn.completed"
+        self._out.write(json.dumps(event) + "\n")
+        self._out.flush()
+
+
+class Teller:
+    """Tells one turn, event by event; what the model thinks only if it is to be shown, dimly."""
+
+    def __init__(self, out: TextIO, *, thinking: bool = False) -> None:
+        self.completed = False
+        self._out = out
+        self._thinking = thinking
+        self._thinks = False
         self._midline = False
         self._streamed: dict[str, str] = {}
         self._how: dict[str, Callable[[Json], None]] = {
@@ -25,6 +51,7 @@ class Teller:
             "tool.call": self._call,
             "tool.progress": self._progress,
             "tool.result": self._result,
+            "context.compacted": self._compacted,
             "turn.recovered": lambda _: self._line("(Brain was restarted; the turn goes on)"),
             "turn.completed": self._completed,
             "turn.failed": self._failed,
@@ -42,7 +69,9 @@ class Teller:
         if data["kind"] == "text":
             ident = data["message_id"]
             self._streamed[ident] = self._streamed.get(ident, "") + data["text"]
-            self._write(data["text"])
+            self._say(data["text"])
+        elif data["kind"] == "thinking" and self._thinking:
+            self._think(data["text"])
 
     def _assistant(self, data: Json) -> None:
         """Say what the deltas didn't: only who was there in time has seen all of them."""
@@ -51,11 +80,14 @@ class Teller:
         if not text.startswith(streamed):
             self._end_line()
             streamed = ""
-        self._write(text.removeprefix(streamed))
+        self._say(text.removeprefix(streamed))
         self._end_line()
+        if data.get("stop_reason") == "length":
+            self._line("(cut off: the answer is as long as it may be)")
 
     def _retry(self, data: Json) -> None:
-        self._line(f"(the model failed; again in {data['delay_seconds']:g} s)")
+        seconds = round(data["delay_seconds"], 1)
+        self._line(f"({data['error']['message']} Trying again in {seconds:g} s.)")
 
     def _call(self, data: Json) -> None:
         self._line(f"→ {data['name']} {compact(data['arguments'])}")
@@ -68,27 +100,44 @@ class Teller:
         unknown = " (it may have happened)" if data["unknown_outcome"] else ""
         self._line(f"{mark} {data['name']}{unknown}: {_content(data)}")
 
+    def _compacted(self, data: Json) -> None:
+        before, after = data["tokens_before"], data["tokens_after"]
+        self._line(f"(the model's context was summarised: {before:,} tokens are {after:,} now)")
+
     def _completed(self, data: Json) -> None:
         self.completed = True
         if data["stop_reason"] != "end_turn":
             self._line(f"(stopped: {data['stop_reason']})")
 
     def _failed(self, data: Json) -> None:
-        self._line(f"(the turn failed: {data['error']['message']})")
+        error = data["error"]
+        self._line(f"(the turn failed: {error['message']} {advice(error['code'])}".rstrip() + ")")
 
-    def _write(self, text: str) -> None:
+    def _say(self, text: str) -> None:
+        if text and self._thinks:
+            self._end_line()
+        self._write(plain(text))
+
+    def _think(self, text: str) -> None:
+        if text and not self._thinks:
+            self._end_line()
+            self._thinks = True
+        self._write(plain(text), dim=True)
+
+    def _write(self, text: str, *, dim: bool = False) -> None:
         if text:
-            self._out.write(plain(text))
+            self._out.write(f"{_DIM}{text}{_END}" if dim else text)
             self._out.flush()
             self._midline = not text.endswith("\n")
 
     def _end_line(self) -> None:
+        self._thinks = False
         if self._midline:
             self._write("\n")
 
     def _line(self, text: str) -> None:
         self._end_line()
-        self._write(text + "\n")
+        self._write(plain(text) + "\n")
 
 
 def compact(value: object, limit: int = _MAX_SHOWN) -> str:
