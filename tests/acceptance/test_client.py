@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from aiohttp import web
-from aiohttp.test_utils import TestServer
+from aiohttp.test_utils import BaseTestServer, TestServer
 
 from brain_client import AsyncBrain, BrainError, BrainUnavailable
 from brain_testing.api import Api
@@ -16,7 +16,7 @@ from brain_testing.running import RunningBrain
 DEMO = {"harness": "pi", "config": {"model": "demo/script", "tools": ["ask"]}}
 
 
-def url_of(server: TestServer) -> str:
+def url_of(server: BaseTestServer) -> str:
     return str(server.make_url(""))
 
 
