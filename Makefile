@@ -113,6 +113,10 @@ bench: .venv/dev.ready ## Measure Brain beside its floors, in under a minute
 bench-hostile: .venv/dev.ready ## Measure a session beside 200 calls to hostile services
 	@$(BIN)/python -m bench.hostile $(ARGS)
 
+.PHONY: bench-readers
+bench-readers: .venv/dev.ready ## Measure 1,000 readers of a session, of as many sessions, and idle ones
+	@$(BIN)/python -m bench.readers $(ARGS)
+
 .PHONY: bench-models
 bench-models: .venv/dev.ready ## Measure reading a model's stream beside the official SDKs
 	@$(BIN)/python -m bench.model_stream $(ARGS)

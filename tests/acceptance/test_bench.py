@@ -53,3 +53,15 @@ def test_the_bench_of_models_measures_each_format_beside_its_sdk() -> None:
     for api in ("openai-chat", "openai-responses", "anthropic-messages"):
         for name in ("Brain", "package", "bytes alone"):
             assert f"{api}, {name}" in ran.stdout
+
+
+def test_the_bench_of_readers_measures_what_it_prints() -> None:
+    command = [sys.executable, "-m", "bench.readers", "50"]
+    ran = subprocess.run(
+        command, cwd=REPOSITORY, capture_output=True, text=True, timeout=50, check=False
+    )
+
+    assert ran.returncode == 0, ran.stderr
+    for name in ("20 readers of one session", "20 sessions with a reader", "4 readers that read"):
+        assert name in ran.stdout
+    assert ran.stdout.count("memory of the edge") == 3

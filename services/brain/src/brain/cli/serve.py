@@ -56,9 +56,10 @@ def _both(path: Path, config: CheckedConfig) -> int:
 def _one(config: CheckedConfig, role: Role) -> int:
     import uvloop  # noqa: PLC0415
 
-    from brain import logs, wiring  # noqa: PLC0415
+    from brain import logs, open_files, wiring  # noqa: PLC0415
 
     logs.configure()
+    open_files.raise_limit()
     try:
         uvloop.run(wiring.serve_edge(config) if role == "edge" else wiring.serve_engine(config))
     except wiring.StartError as error:
