@@ -41,6 +41,10 @@ run: .venv/run.ready ## Start Brain on this machine, with keys and a config made
 test: .venv/dev.ready ## Run the tests (ARGS="tests/unit -k name" runs some of them)
 	@$(BIN)/pytest --numprocesses=auto --dist=loadgroup $(ARGS)
 
+.PHONY: test-mock-llm
+test-mock-llm: .venv/dev.ready tools/mock-llm/node_modules/.ready ## Test against a mock server of models that others wrote (needs npm)
+	@BRAIN_TEST_MOCK_LLM=1 $(BIN)/pytest --numprocesses=0 tests/acceptance/mock_servers $(ARGS)
+
 # SECONDS=600 is how long, SEED=7 makes the same choices again.
 SECONDS ?= 60
 SEED ?=
@@ -123,7 +127,7 @@ bench-models: .venv/dev.ready ## Measure reading a model's stream beside the off
 
 .PHONY: clean
 clean: ## Remove what the targets above made; .brain/, which holds your data, stays
-	@rm -rf .venv tools/buf/node_modules .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	@rm -rf .venv tools/buf/node_modules tools/mock-llm/node_modules .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	@find libs services tests bench tools -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The stamps say that .venv holds what the lock files and the members ask for.
@@ -156,4 +160,9 @@ $(BIN)/python:
 tools/buf/node_modules/.ready: tools/buf/package-lock.json
 	@command -v npm >/dev/null || { echo "make lint checks proto/ with buf, which npm installs: install Node.js with npm, or leave this check out."; exit 1; }
 	@cd tools/buf && npm ci --silent --no-audit --no-fund
+	@touch $@
+
+tools/mock-llm/node_modules/.ready: tools/mock-llm/package-lock.json
+	@command -v npm >/dev/null || { echo "make test-mock-llm needs npm: install Node.js with npm."; exit 1; }
+	@cd tools/mock-llm && npm ci --silent --no-audit --no-fund
 	@touch $@
