@@ -3,7 +3,7 @@
 The message that comes with the code says what happened; this says what helps.
 """
 
-_ADVICE = {
+ADVICE = {
     "auth_failed": "Check the key in the variable that the host config names for this provider, "
     "and start Brain again.",
     "quota_exceeded": "Add credit at the provider, or choose another --model.",
@@ -24,4 +24,4 @@ _ADVICE = {
 
 def advice(code: str) -> str:
     """A sentence, or nothing where nothing is known to help."""
-    return _ADVICE.get(code, "")
+    return ADVICE.get(code, "")
