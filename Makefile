@@ -45,6 +45,11 @@ test: .venv/dev.ready ## Run the tests (ARGS="tests/unit -k name" runs some of t
 test-mock-llm: .venv/dev.ready tools/mock-llm/node_modules/.ready ## Test against a mock server of models that others wrote (needs npm)
 	@BRAIN_TEST_MOCK_LLM=1 $(BIN)/pytest --numprocesses=0 tests/acceptance/mock_servers $(ARGS)
 
+.PHONY: test-browser
+test-browser: .venv/dev.ready ## Run the tests of the operators' page in Chromium (installed if need be)
+	@tools/chromium.sh
+	@$(BIN)/pytest --numprocesses=auto --dist=loadgroup tests/browser $(ARGS)
+
 # SECONDS=600 is how long, SEED=7 makes the same choices again.
 SECONDS ?= 60
 SEED ?=

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from brain_testing.api import Api
+from brain_testing.inbox import ask, inbox, operator
 from brain_testing.postgres_fixtures import (
     own_server,
     postgres_database,
@@ -16,7 +17,10 @@ from brain_testing.postgres_fixtures import (
 from brain_testing.running import RunningBrain, Setup, running_brain
 
 __all__ = [
+    "ask",
     "connect",
+    "inbox",
+    "operator",
     "own_server",
     "postgres_database",
     "postgres_server",

@@ -56,6 +56,7 @@ class ToolService:
         self._limits = limits or Limits()
         self._resources: list[Resource] = []
         self._opened: dict[type, Any] = {}
+        self._stopping: list[Callable[[], None]] = []
 
     def tool(
         self,
@@ -108,6 +109,13 @@ class ToolService:
         """A resource, by its type, for a route of the service's own, while the service runs."""
         return self._opened[kind]
 
+    def when_stopping(self, function: Callable[[], None]) -> None:
+        """Have a resource told that the service stops, before it waits for calls to end.
+
+        What holds calls or streams open can end them then. Two seconds later they are cancelled.
+        """
+        self._stopping.append(function)
+
     def bindings(self, url: str, tenants: Sequence[str] = ("local",)) -> list[Json]:
         """The tools' bindings, ready for the `tools` of Brain's host config."""
         return [
@@ -145,8 +153,14 @@ class ToolService:
                 routes=self.routes,
             )
             await stack.enter_async_context(serving(app, listener))
+            stack.callback(self._stop)
             shown = f"[{host}]" if ":" in host else host
             yield f"http://{shown}:{listener.getsockname()[1]}"
+
+    def _stop(self) -> None:
+        for function in self._stopping:
+            function()
+        self._stopping.clear()
 
     def main(self, arguments: Sequence[str] | None = None) -> None:
         """The service's command line: serve, or run one of its commands. Exits."""
