@@ -12,7 +12,7 @@ import pytest
 from brain_testing.api import Api
 from brain_testing.commands import BIN, answers, clean_env, finished, free_ports, running
 from brain_testing.plugin import StartBrain
-from brain_testing.reading import only, text_of
+from brain_testing.reading import only, read_until, text_of
 from tool_service import ToolService
 
 pytestmark = pytest.mark.xdist_group("commands")
@@ -44,9 +44,10 @@ async def test_a_whole_service_is_fifteen_lines_that_brain_can_call(
         brain = await start_brain(tools=at(printed, port), env={"SHOP_KEY": KEY})
         api = connect(brain)
         session_id = await api.create("refund")
-        sent = await api.send(session_id, '/call refund {"order_id":"o-1","cents":500}')
-        async with api.follow(session_id, after=sent["seq"], until="idle") as frames:
-            seen = [frame.data async for frame in frames]
+        async with api.follow(session_id) as frames:
+            await read_until(frames, "session.created")
+            await api.send(session_id, '/call refund {"order_id":"o-1","cents":500}')
+            seen = [frame.data for frame in await read_until(frames, "turn.completed")]
         events = await api.turn(session_id, '/call refund {"order_id":"o-1","cents":0}')
 
     assert only(seen, "tool.progress")["progress"] == {"status": "asking the bank"}

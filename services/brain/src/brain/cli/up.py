@@ -20,10 +20,11 @@ from brain.cli.services import (
     address_in,
     bindings,
     children,
+    find_command,
     missing,
 )
 from brain.cli.supervisor import Supervisor
-from brain.cli.welcome import welcome
+from brain.cli.welcome import approvals_line, welcome
 from brain.config.check import CheckedConfig
 from brain.config.host import split_listen
 
@@ -71,9 +72,18 @@ def _run(home: Home, config: CheckedConfig, env: Mapping[str, str]) -> int:
     key_in_env = bool(os.environ.get(API_KEY))
 
     def said() -> str:
-        return welcome(home, config.host.listen, key_in_env=key_in_env)
+        return welcome(
+            home, config.host.listen, key_in_env=key_in_env, approvals=_approvals(home, config)
+        )
 
     return asyncio.run(Supervisor(started, said, grace_seconds(config)).run())
+
+
+def _approvals(home: Home, config: CheckedConfig) -> str:
+    listen = address_in(config, LOCAL_TOOLS)
+    if listen is None or find_command(LOCAL_TOOLS.command) is None:
+        return ""
+    return approvals_line(home, listen, keys_in_env=bool(os.environ.get("APPROVALS_KEYS")))
 
 
 def _make_config(home: Home, given: argparse.Namespace) -> None:

@@ -9,8 +9,11 @@ from brain.cli.address import url_of
 from brain.cli.home import Home
 
 
-def welcome(home: Home, listen: str, *, key_in_env: bool) -> str:
-    """The address, where the key is, and what to do next."""
+def welcome(home: Home, listen: str, *, key_in_env: bool, approvals: str = "") -> str:
+    """The address, where the key is, and what to do next.
+
+    `approvals` is the line about the page where operators answer, if there is one.
+    """
     url = url_of(listen)
     key_file = shlex.quote(str(home.api_key))
     key = "$BRAIN_API_KEY" if key_in_env else f"$(cat {key_file})"
@@ -21,8 +24,15 @@ Brain is ready at {url}. The API key {where}.
 
   See what it offers:   curl -s {url}/catalog -H "Authorization: Bearer {key}"
   Talk to it:           {_brain()} chat{option}
-  Stop it:              Ctrl-C
+{approvals}  Stop it:              Ctrl-C
 """
+
+
+def approvals_line(home: Home, listen: str, *, keys_in_env: bool) -> str:
+    """Where operators answer what agents ask, and with which key."""
+    file = shlex.quote(str(home.path / "tools" / "operator_key"))
+    key = "a key of APPROVALS_KEYS" if keys_in_env else f"the key in {file}"
+    return f"  Answer approvals:     {url_of(listen)}/ with {key}\n"
 
 
 def _brain() -> str:
