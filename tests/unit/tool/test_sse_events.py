@@ -57,17 +57,21 @@ def plainly(stream: bytes) -> list[ServerSentEvent]:
     lines = stream.removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     events: list[ServerSentEvent] = []
     name, data = b"", b""
+    seen: dict[bytes, bytes] = {}
     for line in lines.split(b"\n")[:-1]:
         field, _, value = line.partition(b":")
         value = value[1:] if value[:1] == b" " else value
         if not line:
             if data:
-                events.append(ServerSentEvent(name, data[:-1]))
-            name, data = b"", b""
+                ident, retry = seen.get(b"id"), seen.get(b"retry")
+                events.append(ServerSentEvent(name, data[:-1], ident, retry))
+            name, data, seen = b"", b"", {}
         elif field == b"event":
             name = value
         elif field == b"data":
             data += value + b"\n"
+        else:
+            seen[field] = value
     return events
 
 

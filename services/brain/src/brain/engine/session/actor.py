@@ -156,6 +156,7 @@ class SessionActor:
             await self._end_of(running)
         self.journal.raise_if_broken()
         await self.journal.append([*self._withdrawals("close"), (None, SessionClosed())])
+        self._runner.forget()
 
     async def _interrupt_compaction(self, *, keep_queue: bool) -> None:
         compaction = self._runner.compaction

@@ -124,6 +124,10 @@ class TurnRunner:
             self._task.cancel()
             await asyncio.wait([self._task])
 
+    def forget(self) -> None:
+        """No turn comes any more."""
+        self._caller.forget(self._session_id)
+
     def _spawn(self, turn_id: str, message_ids: Sequence[str], written: Awaitable[None]) -> None:
         traces = [self._traces[each] for each in message_ids if each in self._traces]
         self._traces = {

@@ -50,6 +50,11 @@ class Catalog:
         """Compile the schemas. Raises `BadSchema`, which names the tool."""
         self._tools = {binding.name: _compiled(binding) for binding in bindings}
 
+    @property
+    def has_mcp_tools(self) -> bool:
+        """Whether any tool is an MCP server's."""
+        return any(tool.binding.mcp_tool is not None for tool in self._tools.values())
+
     def find(self, tenant_id: str, name: str) -> Binding | None:
         """The tool of this name, if the tenant may use it."""
         tool = self.tool(tenant_id, name)

@@ -8,7 +8,14 @@ millisecond more and keeps nobody waiting, whatever the schema or the document i
 from brain.engine.tool import checks
 from brain.engine.tool.catalog import Tool
 from brain.engine.tool.check_pool import CheckPool
-from brain.engine.tool.checks import CheckArguments, Checked, CheckProgress, CheckResult, Job
+from brain.engine.tool.checks import (
+    CheckArguments,
+    Checked,
+    CheckMcpResult,
+    CheckProgress,
+    CheckResult,
+    Job,
+)
 from brain.engine.tool.outcome import Code, Failure
 from brain.engine.tool.schema import Schema
 
@@ -42,11 +49,14 @@ class Checker:
         return await self._perform(tool, CheckProgress(text), Code.BAD_EVENT)
 
     async def result(self, tool: Tool, text: bytes) -> Checked:
-        """The result that a service sent, or why it isn't one."""
+        """The result that a service or an MCP server sent, or why it isn't one."""
+        mcp = tool.binding.mcp_tool is not None
         if _is_short(text, tool.output):
-            return checks.check_result(tool.output, text)
+            check = checks.check_mcp_result if mcp else checks.check_result
+            return check(tool.output, text)
         schema = tool.binding.output_schema
-        job = CheckResult(None if schema is None else bytes(schema), text)
+        kind = CheckMcpResult if mcp else CheckResult
+        job = kind(None if schema is None else bytes(schema), text)
         return await self._perform(tool, job, Code.BAD_RESULT)
 
     async def aclose(self) -> None:

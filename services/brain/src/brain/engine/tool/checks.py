@@ -9,6 +9,7 @@ from functools import lru_cache
 from msgspec import UNSET, Raw, Struct, UnsetType
 
 from brain.engine.tool.arguments import mismatch, read_arguments
+from brain.engine.tool.mcp_result import parse_mcp_result
 from brain.engine.tool.outcome import Code, Failure
 from brain.engine.tool.result import parse_result
 from brain.engine.tool.schema import Schema
@@ -36,7 +37,14 @@ class CheckResult(Struct, frozen=True, tag=True):
     text: bytes
 
 
-Job = CheckArguments | CheckProgress | CheckResult
+class CheckMcpResult(Struct, frozen=True, tag=True):
+    """Whether an MCP server's result is one, and a successful one matches the output schema."""
+
+    schema: bytes | None
+    text: bytes
+
+
+Job = CheckArguments | CheckProgress | CheckResult | CheckMcpResult
 
 
 class Checked(Struct, frozen=True, omit_defaults=True):
@@ -56,6 +64,8 @@ def perform(job: Job) -> Checked:
             return check_progress(text)
         case CheckResult(schema, text):
             return check_result(None if schema is None else compiled(schema), text)
+        case CheckMcpResult(schema, text):
+            return check_mcp_result(None if schema is None else compiled(schema), text)
 
 
 def check_arguments(schema: Schema, text: bytes) -> Checked:
@@ -78,6 +88,12 @@ def check_progress(text: bytes) -> Checked:
 def check_result(schema: Schema | None, text: bytes) -> Checked:
     """`CheckResult` with a schema that is compiled already."""
     result = parse_result(text, schema)
+    return Checked(result) if isinstance(result, Failure) else Checked(result=result)
+
+
+def check_mcp_result(schema: Schema | None, text: bytes) -> Checked:
+    """`CheckMcpResult` with a schema that is compiled already."""
+    result = parse_mcp_result(text, schema)
     return Checked(result) if isinstance(result, Failure) else Checked(result=result)
 
 

@@ -1,11 +1,12 @@
-"""Calls tools over HTTP: from the model's words to one result. Above: `harness`.
+"""Calls tools: from the model's words to one result. Above: `harness`.
 
-Below: `catalog`, `checker`, `http_call`, `flight`, and `outcome` for all that goes wrong.
+Below: `catalog`, `checker`, `http_call` or `mcp`, `flight`, and `outcome` for all that goes wrong.
 """
 
 import re
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
@@ -17,12 +18,16 @@ from brain.engine.tool.flight import Flight
 from brain.engine.tool.http_call import HttpClient, Post
 from brain.engine.tool.inspection import Inspections
 from brain.engine.tool.limits import Limits
+from brain.engine.tool.mcp.post import McpPost
 from brain.engine.tool.outcome import Code, Failure, result_of
 from brain.engine.tool.protocol import RunningCall, ToolCall
 from brain.engine.tool.sse_reply import OnProgress
 from brain_core.clock import Clock
 from brain_core.content import ToolResult
 from brain_core.trace import child_traceparent
+
+if TYPE_CHECKING:
+    from brain.engine.tool.mcp.client import McpClient
 
 _DEFAULT_LIMITS = Limits()
 _HEADER_VALUE = re.compile(r"[!-~]([ -~]*[!-~])?")
@@ -59,13 +64,20 @@ class HttpToolCaller:
         self._clock = clock
         self._limits = limits
         self._client = HttpClient(env, limits)
+        self._mcp = _mcp_client(catalog, self._client, limits)
         self._checker = Checker(limits.validation_seconds)
 
     def start(self, call: ToolCall, on_progress: Callable[[Raw], None]) -> RunningCall:
         return Flight(lambda flight: self._run(call, on_progress, flight), self._clock)
 
+    def forget(self, session_id: str) -> None:
+        if self._mcp is not None:
+            self._mcp.forget(session_id)
+
     async def aclose(self) -> None:
         """Close all connections. Calls that still run come to an end."""
+        if self._mcp is not None:
+            await self._mcp.aclose()
         self._client.close()
         await self._checker.aclose()
 
@@ -79,21 +91,48 @@ class HttpToolCaller:
         checked = await self._checker.arguments(tool, _utf8(call.arguments))
         if isinstance(checked.json, UnsetType):
             return _ended(checked, sent=False)
-        with self._request(call, tool, checked.json) as post:
+        if tool.binding.mcp_tool is not None:
+            reply = await self._ask_mcp(call, tool, checked.json, on_progress, flight)
+        else:
+            reply = await self._post(call, tool, checked.json, on_progress, flight)
+        if isinstance(reply, Failure):
+            return result_of(reply, sent=flight.sent)
+        return _ended(await self._checker.result(tool, reply), sent=True)
+
+    async def _post(
+        self,
+        call: ToolCall,
+        tool: Tool,
+        arguments: Raw,
+        on_progress: Callable[[Raw], None],
+        flight: Flight,
+    ) -> bytes | Failure:
+        with self._request(call, tool, arguments) as post:
             flight.depart()
-            reply = await self._client.post(
+            return await self._client.post(
                 post, flight.headers_arrived, self._progress(tool, on_progress)
             )
-        if isinstance(reply, Failure):
-            return result_of(reply, sent=True)
-        return _ended(await self._checker.result(tool, reply), sent=True)
+
+    async def _ask_mcp(
+        self,
+        call: ToolCall,
+        tool: Tool,
+        arguments: Raw,
+        on_progress: Callable[[Raw], None],
+        flight: Flight,
+    ) -> bytes | Failure:
+        assert self._mcp is not None  # there is a binding for it
+        parent = call.traceparent
+        trace = None if parent is None else child_traceparent(parent)
+        post = McpPost(call, tool.binding, arguments, trace)
+        return await self._mcp.call(post, flight.depart, flight.headers_arrived, on_progress)
 
     def _admit(self, call: ToolCall) -> Tool | Failure:
         """Whether this session may call this tool, and Brain can."""
         if call.name not in call.enabled:
             return Failure(Code.REFUSED_NOT_ENABLED)
         tool = self._catalog.tool(call.tenant_id, call.name)
-        if tool is None or tool.binding.mcp_tool is not None:
+        if tool is None:
             return Failure(Code.REFUSED_UNAVAILABLE)
         return tool if _usable(tool.binding.token) else Failure(Code.REFUSED_CREDENTIAL)
 
@@ -116,6 +155,16 @@ class HttpToolCaller:
         with self._inspections.issued(call.tenant_id, call.session_id) as token:
             body = msgspec.structs.replace(body, inspection_token=token, brain_url=self._brain_url)
             yield _post(call, tool, body)
+
+
+def _mcp_client(catalog: Catalog, http: HttpClient, limits: Limits) -> "McpClient | None":
+    """What calls the tools of MCP servers, if there are any."""
+    if not catalog.has_mcp_tools:
+        return None
+    # The SDK takes half a second to import: no engine waits for it that doesn't need it.
+    from brain.engine.tool.mcp.client import McpClient  # noqa: PLC0415
+
+    return McpClient(http, limits)
 
 
 def _post(call: ToolCall, tool: Tool, body: _Body) -> Post:

@@ -40,6 +40,11 @@ class Flight:
         """Stop the call if it takes longer, from now on."""
         self._watchdog = asyncio.create_task(self._watch(headers_seconds, total_seconds))
 
+    @property
+    def sent(self) -> bool:
+        """Whether anything may have been sent."""
+        return self._sent
+
     def depart(self) -> None:
         """From here on something may be sent."""
         self._sent = True

@@ -31,23 +31,26 @@ class Post(Struct, frozen=True):
 
 
 class HttpClient:
-    """Sends requests. Use it in one event loop."""
+    """Sends requests. Use it in one event loop.
+
+    Whoever speaks another protocol over HTTP shares its connections, and takes turns with it.
+    """
 
     def __init__(self, env: Mapping[str, str], limits: Limits) -> None:
         """Raises `ValueError` if `env` names a proxy that can't be used."""
-        self._connections = Connections(Proxies(env), limits.reuse_seconds)
+        self.connections = Connections(Proxies(env), limits.reuse_seconds)
         self._header_bytes = limits.header_bytes
-        self._pace = Pace()
+        self.pace = Pace()
 
     async def post(
         self, post: Post, on_headers: Callable[[], None], on_progress: OnProgress
     ) -> bytes | Failure:
         """Send the request and read the result object's text. Cancel it to drop the connection."""
         target = parse_target(post.url)
-        connection = await self._connections.get(target)
+        connection = await self.connections.get(target)
         if isinstance(connection, Failure):
             return connection
-        response = HttpResponse(connection.wire, self._pace, self._header_bytes)
+        response = HttpResponse(connection.wire, self.pace, self._header_bytes)
         try:
             connection.wire.write(_request(post, target, connection))
             await response.read_head()
@@ -58,11 +61,11 @@ class HttpClient:
         except OSError:
             return Failure(Code.CONNECTION_LOST)
         finally:
-            self._connections.put_back(connection, reusable=response.reusable)
+            self.connections.put_back(connection, reusable=response.reusable)
 
     def close(self) -> None:
         """Close the connections that are kept."""
-        self._connections.close()
+        self.connections.close()
 
 
 def _request(post: Post, target: Target, connection: Connection) -> bytes:

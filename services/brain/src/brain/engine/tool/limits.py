@@ -13,9 +13,13 @@ class Limits:
     unknown for nothing.
     `header_bytes`: of a response, for everything that isn't body.
     `validation_seconds`: for checking one document against one schema.
+    `mcp_idle_seconds`: how long a session with an MCP server is kept that nobody uses.
+    `mcp_sessions`: how many are kept.
     """
 
     headers_seconds: float = 30.0
     reuse_seconds: float = 1.0
     header_bytes: int = 64 * 1024
     validation_seconds: float = 5.0
+    mcp_idle_seconds: float = 300.0
+    mcp_sessions: int = 256

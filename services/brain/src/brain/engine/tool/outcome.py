@@ -33,6 +33,9 @@ class Code(StrEnum):
     BAD_RESULT = "bad_result"
     BAD_EVENT = "bad_event"
     NO_RESULT = "no_result"
+    MCP_NO_SESSION = "mcp_no_session"
+    MCP_REFUSED = "mcp_refused"
+    MCP_ERROR = "mcp_error"
     ENGINE_DIED = "engine_died"
     INTERNAL_ERROR = "internal_error"
 
@@ -55,6 +58,9 @@ SENTENCES = {
     Code.BAD_RESULT: "The tool answered with an invalid result.",
     Code.BAD_EVENT: "The tool sent an invalid event.",
     Code.NO_RESULT: "The tool's event stream ended without a result.",
+    Code.MCP_NO_SESSION: "No session could be opened with the MCP server.",
+    Code.MCP_REFUSED: "The MCP server refused the call.",
+    Code.MCP_ERROR: "The MCP server answered with an error.",
     Code.ENGINE_DIED: "The server stopped while the call was running.",
     Code.INTERNAL_ERROR: "The server failed while it handled the call.",
 }
@@ -65,13 +71,15 @@ MAY_HAVE_HAPPENED = (
     "The action may or may not have happened: check before you rely on it or call the tool again."
 )
 
-_NEVER_SENT = frozenset(
+_NEVER_CALLED = frozenset(
     {
         Code.REFUSED_NOT_ENABLED,
         Code.REFUSED_UNAVAILABLE,
         Code.REFUSED_ARGUMENTS,
         Code.REFUSED_CREDENTIAL,
         Code.ANSWER_CUT_OFF,
+        Code.MCP_NO_SESSION,
+        Code.MCP_REFUSED,
     }
 )
 
@@ -85,7 +93,7 @@ class Failure(Struct, frozen=True):
 
 def result_of(failure: Failure, *, sent: bool) -> ToolResult:
     """The result that a failed call comes to. `sent`: anything may have reached the service."""
-    unknown = sent and failure.code not in _NEVER_SENT
+    unknown = sent and failure.code not in _NEVER_CALLED
     ending = MAY_HAVE_HAPPENED if unknown else NOTHING_HAPPENED
     sentences = (SENTENCES[failure.code], failure.detail, ending)
     return ToolResult(

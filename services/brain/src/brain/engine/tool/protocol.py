@@ -48,3 +48,7 @@ class ToolCaller(Protocol):
         Nothing is sent before control goes back to the event loop.
         """
         ...
+
+    def forget(self, session_id: str) -> None:
+        """The session has ended: let go of what is kept for its next call."""
+        ...

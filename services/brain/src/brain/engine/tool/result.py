@@ -32,11 +32,7 @@ class _Image(Struct, frozen=True, tag="image", forbid_unknown_fields=True):
     mime_type: str
 
     def block(self) -> ImageBlock | str:
-        if not _IMAGE_TYPE.fullmatch(self.mime_type):
-            return "its `mime_type` is not an image type"
-        if not _is_base64(self.data):
-            return "its `data` is not base64"
-        return ImageBlock(self.data, self.mime_type)
+        return image(self.data, self.mime_type)
 
 
 class _Result(Struct, frozen=True, forbid_unknown_fields=True):
@@ -56,39 +52,65 @@ def parse_result(text: bytes, output_schema: Schema | None = None) -> ToolResult
     """
     document = strict_json.read(text.removeprefix(_BOM))
     if isinstance(document, NotJson):
-        return _bad(f"It is not JSON: {document.reason}.")
+        return bad_result(f"It is not JSON: {document.reason}.")
     try:
         sent = _decoder.decode(document.compact)
     except msgspec.ValidationError as error:
-        return _bad(f"{error}.")
-    problem = None if output_schema is None else _mismatch(sent, output_schema)
-    return _assembled(sent) if problem is None else _bad(problem)
+        return bad_result(f"{error}.")
+    blocks = _blocks(sent.content)
+    if isinstance(blocks, Failure):
+        return blocks
+    result = ToolResult(blocks, sent.is_error, sent.unknown_outcome, sent.structured_content)
+    return settled(result, output_schema)
 
 
-def _mismatch(sent: _Result, schema: Schema) -> str | None:
-    if sent.is_error:
+def settled(result: ToolResult, output_schema: Schema | None) -> ToolResult | Failure:
+    """The result as a model may have it: it says something, and a success matches the schema."""
+    problem = None if output_schema is None else _mismatch(result, output_schema)
+    if problem is not None:
+        return bad_result(problem)
+    if result.content:
+        return result
+    if isinstance(result.structured_content, UnsetType):
+        return bad_result("It has neither content nor structured content.")
+    text = TextBlock(bytes(result.structured_content).decode())
+    return msgspec.structs.replace(result, content=(text,))
+
+
+def image(data: str, mime_type: str) -> ImageBlock | str:
+    """The image, or what is wrong with it as the end of a sentence."""
+    if not _IMAGE_TYPE.fullmatch(mime_type):
+        return "its `mime_type` is not an image type"
+    if not _is_base64(data):
+        return "its `data` is not base64"
+    return ImageBlock(data, mime_type)
+
+
+def bad_result(detail: str) -> Failure:
+    """The result can't be used, for this reason: a sentence."""
+    return Failure(Code.BAD_RESULT, detail)
+
+
+def _mismatch(result: ToolResult, schema: Schema) -> str | None:
+    if result.is_error:
         return None
-    if isinstance(sent.structured_content, UnsetType):
+    if isinstance(result.structured_content, UnsetType):
         return "It has no structured content, which the tool's output schema asks for."
-    structured = bytes(sent.structured_content)
+    structured = bytes(result.structured_content)
     problems = schema.problems(Document(msgspec.json.decode(structured), Raw(structured)))
     if not problems:
         return None
     return f"Its structured content does not match the output schema: {'; '.join(problems)}."
 
 
-def _assembled(sent: _Result) -> ToolResult | Failure:
+def _blocks(content: tuple[_Text | _Image, ...]) -> tuple[ResultBlock, ...] | Failure:
     blocks: list[ResultBlock] = []
-    for index, item in enumerate(sent.content):
+    for index, item in enumerate(content):
         block = item.block()
         if isinstance(block, str):
-            return _bad(f"The block at /content/{index} is an image, but {block}.")
+            return bad_result(f"The block at /content/{index} is an image, but {block}.")
         blocks.append(block)
-    if not blocks:
-        if isinstance(sent.structured_content, UnsetType):
-            return _bad("It has neither content nor structured content.")
-        blocks.append(TextBlock(bytes(sent.structured_content).decode()))
-    return ToolResult(tuple(blocks), sent.is_error, sent.unknown_outcome, sent.structured_content)
+    return tuple(blocks)
 
 
 def _is_base64(data: str) -> bool:
@@ -96,7 +118,3 @@ def _is_base64(data: str) -> bool:
         return bool(binascii.a2b_base64(data, strict_mode=True))
     except ValueError:
         return False
-
-
-def _bad(detail: str) -> Failure:
-    return Failure(Code.BAD_RESULT, detail)

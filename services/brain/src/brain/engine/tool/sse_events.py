@@ -12,10 +12,12 @@ _BOM = b"\xef\xbb\xbf"
 
 
 class ServerSentEvent(Struct, frozen=True):
-    """One event. `name` is empty if the service gave it none."""
+    """One event. `name` is empty if the service gave it none; `id` and `retry` are as sent."""
 
     name: bytes
     data: bytes
+    id: bytes | None = None
+    retry: bytes | None = None
 
 
 class EventParser:
@@ -27,6 +29,8 @@ class EventParser:
         self._after_cr = False
         self._name = b""
         self._data: list[bytes] = []
+        self._id: bytes | None = None
+        self._retry: bytes | None = None
 
     def feed(self, chunk: bytes) -> Iterator[ServerSentEvent]:
         """The events that this chunk completes. Stop iterating and the rest is not parsed."""
@@ -66,9 +70,13 @@ class EventParser:
             self._data.append(value)
         elif field == b"event":
             self._name = value
+        elif field == b"id":
+            self._id = value
+        elif field == b"retry":
+            self._retry = value
         return None
 
     def _dispatch(self) -> ServerSentEvent | None:
-        name, data = self._name, self._data
-        self._name, self._data = b"", []
-        return ServerSentEvent(name, b"\n".join(data)) if data else None
+        name, data, ident, retry = self._name, self._data, self._id, self._retry
+        self._name, self._data, self._id, self._retry = b"", [], None, None
+        return ServerSentEvent(name, b"\n".join(data), ident, retry) if data else None

@@ -1,0 +1,305 @@
+"""The SDK's requests over Brain's own HTTP. Above: `session`, by way of httpx2 and the SDK.
+
+Below: `request`, `reply`, `http_connection`. A request is written in one place, once. Nothing is
+raised to the SDK, since that would end all calls of its session: what fails becomes an answer.
+"""
+
+import asyncio
+import re
+from collections.abc import Coroutine, Generator
+from contextlib import contextmanager
+from typing import Any
+
+import httpx2
+import msgspec
+from msgspec import Raw, Struct
+
+from brain.engine.tool.http_call import HttpClient
+from brain.engine.tool.http_connection import Connection
+from brain.engine.tool.http_response import HttpResponse, NotHttp
+from brain.engine.tool.json_reply import read_json, too_large
+from brain.engine.tool.mcp import messages, request
+from brain.engine.tool.mcp.channel import Channel
+from brain.engine.tool.mcp.exchange import Exchange, sdk_exchange
+from brain.engine.tool.mcp.messages import Message, RpcError
+from brain.engine.tool.mcp.reply import EventReply, take_answer
+from brain.engine.tool.media_type import kind_of
+from brain.engine.tool.outcome import Code, Failure
+
+DROP_SECONDS = 0.5
+"""How long a cancelled call's connection is kept, so that the server hears of it first."""
+
+_ASIDE_SECONDS = 10.0
+_ASIDE_AT_ONCE = 32
+_DELETE_SECONDS = 1.0
+_ERROR_SECONDS = 1.0
+_SDK_BYTES = 1024 * 1024
+_ERROR_BYTES = 64 * 1024
+_UNASKED_BYTES = 16 * 1024 * 1024
+"""Of what a server says on the stream of its own, in one session."""
+
+_REFUSALS = frozenset({-32601, -32602})
+"""Method not found, invalid params: the tool isn't known, or never began."""
+
+_SESSION_ID = re.compile(r"[!-~]{1,1024}")
+
+
+class _Cancelled(Struct, frozen=True):
+    request_id: Raw = msgspec.field(default=Raw(b"null"), name="requestId")
+
+
+class McpTransport(httpx2.AsyncBaseTransport):
+    """What carries one MCP session. `header_bytes` are those that a response may have.
+
+    `failure` is what became of the last request that the SDK made by itself. `retired`: the
+    session is of no more use.
+    """
+
+    def __init__(self, http: HttpClient, url: str, token: str | None, header_bytes: int) -> None:
+        self.failure: Failure | None = None
+        self.retired = False
+        self._channel = Channel(http, url, token, header_bytes)
+        self._exchanges: dict[str, Exchange] = {}
+        self._unasked_left = _UNASKED_BYTES
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    @contextmanager
+    def taking(self, mark: str, exchange: Exchange) -> Generator[None]:
+        """While the block runs, the request with this mark is this exchange."""
+        self._exchanges[mark] = exchange
+        try:
+            yield
+        finally:
+            del self._exchanges[mark]
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        if request.method == "POST":
+            return await self._post(request)
+        if request.method == "GET":
+            return await self._listen(request)
+        if not self.retired:
+            await self._channel.tell(request, b"", _DELETE_SECONDS)
+        return httpx2.Response(200)
+
+    async def aclose(self) -> None:
+        """End what still goes out aside."""
+        for task in tuple(self._tasks):
+            task.cancel()
+        if self._tasks:
+            await asyncio.wait(self._tasks)
+
+    async def _post(self, sent: httpx2.Request) -> httpx2.Response:
+        body = await sent.aread()
+        message = messages.read(body)
+        assert message is not None  # the SDK wrote it
+        if message.is_request:
+            return await self._ask(sent, message, body)
+        if message.method == "notifications/initialized":
+            # Nothing may overtake it.
+            await self._channel.tell(sent, body, _ASIDE_SECONDS)
+        elif message.method == "notifications/cancelled":
+            self._cancel(sent, message, body)
+        elif len(self._tasks) < _ASIDE_AT_ONCE:
+            self._aside(self._channel.tell(sent, body, _ASIDE_SECONDS))
+        return httpx2.Response(202)
+
+    def _cancel(self, sent: httpx2.Request, message: Message, body: bytes) -> None:
+        assert isinstance(message.params, Raw)
+        cancelled = msgspec.json.decode(message.params, type=_Cancelled).request_id
+        for exchange in self._exchanges.values():
+            if bytes(exchange.request_id) == bytes(cancelled):
+                exchange.abandoned = True
+                if exchange.connection is not None:
+                    self._aside(self._tell_and_drop(sent, body, exchange))
+
+    async def _tell_and_drop(self, sent: httpx2.Request, body: bytes, exchange: Exchange) -> None:
+        try:
+            await self._channel.tell(sent, body, DROP_SECONDS)
+        finally:
+            exchange.drop()
+
+    async def _ask(self, sent: httpx2.Request, message: Message, body: bytes) -> httpx2.Response:
+        """Send a request. What comes of it is noted in its exchange."""
+        exchange = self._exchanges.get(request.mark_of(message) or "")
+        if exchange is None:
+            exchange = sdk_exchange(_SDK_BYTES)
+        else:
+            body = request.body_of(message, exchange.arguments)
+        assert isinstance(message.id, Raw)
+        exchange.request_id = message.id
+        response = await self._exchanged(sent, body, exchange)
+        if exchange.through:
+            self.failure = exchange.answer if isinstance(exchange.answer, Failure) else None
+        elif isinstance(exchange.answer, Failure) and exchange.answer.code in _UNUSABLE:
+            self.retired = True
+        return response
+
+    async def _exchanged(
+        self, sent: httpx2.Request, body: bytes, exchange: Exchange
+    ) -> httpx2.Response:
+        connection = await self._channel.connect()
+        if isinstance(connection, Failure):
+            return _failed(exchange, connection)
+        if exchange.abandoned:
+            connection.wire.drop()
+            return _failed(exchange, Failure(Code.INTERRUPTED))
+        response = self._channel.response(connection)
+        exchange.connection = connection
+        streams = False
+        try:
+            exchange.on_sent()
+            self._channel.write(sent, body, connection, exchange.headers)
+            await response.read_head()
+            exchange.on_headers()
+            answer = await self._answered(response, exchange)
+            streams = isinstance(answer.stream, EventReply)
+            return answer
+        except NotHttp as error:
+            return _failed(exchange, Failure(Code.BAD_HTTP, str(error)))
+        except OSError:
+            return _failed(exchange, Failure(Code.CONNECTION_LOST))
+        finally:
+            if not streams:
+                self._end(response, exchange)
+
+    async def _answered(self, response: HttpResponse, exchange: Exchange) -> httpx2.Response:
+        """What the SDK gets for a response of which the headers are read."""
+        if not 200 <= response.status < 300:
+            return await self._refused(response, exchange)
+        kind = kind_of(response)
+        if isinstance(kind, Failure):
+            return _failed(exchange, kind)
+        headers = {"content-type": kind, **_session_id(response)}
+        if kind == "text/event-stream":
+            stream = EventReply(
+                response, exchange, lambda: self._end(response, exchange), exchange.take
+            )
+            return httpx2.Response(200, headers=headers, stream=stream)
+        data = await _document(response, exchange)
+        if isinstance(data, Failure):
+            return _failed(exchange, data)
+        return httpx2.Response(200, headers=headers, content=data)
+
+    async def _refused(self, response: HttpResponse, exchange: Exchange) -> httpx2.Response:
+        """A status that isn't 2xx. Of its body only an error's code counts, and for the SDK all.
+
+        The SDK finds out by it which protocol a server speaks.
+        """
+        failure = Failure(Code.HTTP_STATUS, f"The status is {response.status}.")
+        error = await _error_body(response) if 400 <= response.status < 500 else b""
+        if exchange.through:
+            exchange.settle(failure)
+            status = response.status if response.status >= 400 else 502
+            headers = {"content-type": "application/json"} if error else {}
+            return httpx2.Response(status, headers=headers, content=error)
+        message = messages.read(error)
+        refused = None if message is None else message.error
+        if isinstance(refused, RpcError) and refused.code in _REFUSALS:
+            exchange.settle(RpcError(refused.code))
+        return _failed(exchange, failure)
+
+    async def _listen(self, sent: httpx2.Request) -> httpx2.Response:
+        """Open the stream of what a server says by itself, or the rest of an answer's."""
+        exchange = self._resumed(sent.headers.get("last-event-id"))
+        if exchange is None and self._unasked_left <= 0:
+            return httpx2.Response(405)
+        connection = await self._channel.connect()
+        if isinstance(connection, Failure):
+            self.retired = self.retired or exchange is None
+            return httpx2.Response(503)
+        response = self._channel.response(connection)
+        streams = False
+        try:
+            self._channel.write(sent, b"", connection)
+            await response.read_head()
+            streams = response.status == 200 and kind_of(response) == "text/event-stream"
+            return self._listening(response, connection, exchange, streams=streams)
+        except (NotHttp, OSError):
+            return httpx2.Response(503)
+        finally:
+            if not streams:
+                self._channel.let_go(connection, response)
+
+    def _listening(
+        self,
+        response: HttpResponse,
+        connection: Connection,
+        exchange: Exchange | None,
+        *,
+        streams: bool,
+    ) -> httpx2.Response:
+        if not streams:
+            # A server without such a stream says 405; with any other it has forgotten the session.
+            self.retired = self.retired or (exchange is None and response.status in (401, 404))
+            return httpx2.Response(max(response.status, 405))
+        headers = {"content-type": "text/event-stream"}
+        if exchange is None:
+            stream = EventReply(
+                response, None, lambda: self._channel.let_go(connection, response), self._unasked
+            )
+        else:
+            exchange.connection = connection
+            stream = EventReply(
+                response, exchange, lambda: self._end(response, exchange), exchange.take
+            )
+        return httpx2.Response(200, headers=headers, stream=stream)
+
+    def _resumed(self, last_event_id: str | None) -> Exchange | None:
+        """The exchange whose stream ended with this event."""
+        for exchange in self._exchanges.values():
+            waits = exchange.answer is None and not exchange.abandoned
+            if last_event_id is not None and waits and exchange.last_event_id == last_event_id:
+                return exchange
+        return None
+
+    def _unasked(self, size: int) -> bool:
+        self._unasked_left -= size
+        return self._unasked_left >= 0
+
+    def _end(self, response: HttpResponse, exchange: Exchange) -> None:
+        connection, exchange.connection = exchange.connection, None
+        if connection is not None:
+            self._channel.let_go(connection, response)
+
+    def _aside(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+
+_UNUSABLE = frozenset({Code.HTTP_STATUS, Code.CONNECTION_FAILED, Code.CONNECTION_LOST})
+
+
+def _failed(exchange: Exchange, failure: Failure) -> httpx2.Response:
+    exchange.settle(failure)
+    headers = {"content-type": "application/json"}
+    return httpx2.Response(200, headers=headers, content=messages.void_error(exchange.request_id))
+
+
+def _session_id(response: HttpResponse) -> dict[str, str]:
+    """The session's id, if it is one that can be sent back."""
+    values = response.all("mcp-session-id")
+    if len(values) == 1 and _SESSION_ID.fullmatch(values[0]):
+        return {"mcp-session-id": values[0]}
+    return {}
+
+
+async def _document(response: HttpResponse, exchange: Exchange) -> bytes | Failure:
+    """What the SDK gets of an answer that is one JSON document."""
+    if any(int(length) > exchange.left for length in response.all("content-length")):
+        return too_large(exchange.limit)
+    data = await read_json(response.read_body, exchange.left)
+    if isinstance(data, Failure):
+        return data
+    answer = take_answer(exchange, data)
+    return answer or Failure(Code.BAD_RESULT, "It answers another request.")
+
+
+async def _error_body(response: HttpResponse) -> bytes:
+    """What a server says to an error, if it says it briefly and soon."""
+    try:
+        async with asyncio.timeout(_ERROR_SECONDS):
+            data = await read_json(response.read_body, _ERROR_BYTES)
+    except (NotHttp, OSError, TimeoutError):
+        return b""
+    return b"" if isinstance(data, Failure) else data
