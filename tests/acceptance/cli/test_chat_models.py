@@ -168,9 +168,10 @@ async def test_a_model_that_is_not_there_is_one_line_that_names_those_that_are(
     assert code == 1
     (line,) = said.splitlines()
     assert "test/*" in line
+    assert "once its key is set" in line
 
 
 async def test_a_newcomer_is_told_of_the_models_that_there_are(env: dict[str, str]) -> None:
     async with chat_on_a_terminal(env=env) as terminal:
         await terminal.shows("> ")
-    assert "brain chat --model test/MODEL" in terminal.said
+    assert "Real models: --model test/NAME." in terminal.said

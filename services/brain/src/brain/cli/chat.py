@@ -5,14 +5,19 @@ import os
 import sys
 from typing import Any
 
+from brain.cli.called import brain_command
 from brain.cli.connect import NoAccess, find_session, with_brain
 from brain.cli.conversation import Conversation
 from brain.cli.lines import Lines
 from brain.cli.say import JsonTeller, Listener, Teller
-from brain_client import AsyncBrain, AsyncSession
+from brain_client import AsyncBrain, AsyncSession, BrainError
 
 _DEMO = "demo/script"
 _HINT = 'The demo model says back what you say. /call echo {"text":"hello"} calls a tool.'
+_NO_MODEL = (
+    "A model is PROVIDER/NAME, and a provider is there once its key is set where Brain is started, "
+    "or the host config names it."
+)
 _OF_NEW_SESSIONS = ("model", "tools", "system", "thinking")
 
 
@@ -51,7 +56,12 @@ async def _session(brain: AsyncBrain, given: argparse.Namespace) -> AsyncSession
         config["system_prompt"] = given.system
     if given.thinking is not None:
         config["thinking"] = given.thinking
-    return await brain.create({"harness": "pi", "config": config})
+    try:
+        return await brain.create({"harness": "pi", "config": config})
+    except BrainError as error:
+        if any(each.get("pointer") == "/config/model" for each in error.problem.get("errors", ())):
+            raise NoAccess(f"{error} {_NO_MODEL}") from None
+        raise
 
 
 async def _at_a_terminal(
@@ -65,15 +75,18 @@ async def _at_a_terminal(
     conversation = Conversation(session, lines, lambda: _listener(given))
     code = await conversation.run()
     if conversation.talked:
-        print(f"To go on with it: brain chat --session {session.id}")
+        where = ("--url", given.url) if given.url else ()
+        print(f"To go on: {brain_command('chat', given.home, *where, '--session', session.id)}")
     return code
 
 
 async def _tell_of_real_models(brain: AsyncBrain) -> None:
     ids = [model["id"] for model in (await brain.catalog())["models"]]
-    others = [ident.replace("*", "MODEL") for ident in ids if ident != _DEMO]
+    others = [f"--model {ident.replace('*', 'NAME')}" for ident in ids if ident != _DEMO]
     if others:
-        print(f"Real models: brain chat --model {others[0]}; there are {', '.join(others)}.")
+        print(f"Real models: {', '.join(others)}.")
+    else:
+        print("For real models, set a key (OPENAI_API_KEY, say) where Brain is started.")
 
 
 def _listener(given: argparse.Namespace) -> Listener:

@@ -79,6 +79,7 @@ class Conversation:
             print(HELP, file=sys.stderr)
         elif message and not self._lines.interactive and self._image_missing:
             self._image_missing = False
+            self._images.clear()
             self._problem("not sent, since its image is missing")
         elif message:
             self._all_well = await self._run_turn(message) and self._all_well

@@ -1,11 +1,9 @@
 """What `brain up` says once all is ready: lines that work when pasted. Above: `up`."""
 
 import shlex
-import shutil
-import sys
-from pathlib import Path
 
 from brain.cli.address import url_of
+from brain.cli.called import brain_command
 from brain.cli.home import Home
 
 
@@ -18,12 +16,11 @@ def welcome(home: Home, listen: str, *, key_in_env: bool, approvals: str = "") -
     key_file = shlex.quote(str(home.api_key))
     key = "$BRAIN_API_KEY" if key_in_env else f"$(cat {key_file})"
     where = "is the one in BRAIN_API_KEY" if key_in_env else f"is in {key_file}"
-    option = "" if home.path == Path(".brain") else f" --home {shlex.quote(str(home.path))}"
     return f"""
 Brain is ready at {url}. The API key {where}.
 
   See what it offers:   curl -s {url}/catalog -H "Authorization: Bearer {key}"
-  Talk to it:           {_brain()} chat{option}
+  Talk to it:           {brain_command("chat", home.path)}
 {approvals}  Stop it:              Ctrl-C
 """
 
@@ -33,13 +30,3 @@ def approvals_line(home: Home, listen: str, *, keys_in_env: bool) -> str:
     file = shlex.quote(str(home.path / "tools" / "operator_key"))
     key = "a key of APPROVALS_KEYS" if keys_in_env else f"the key in {file}"
     return f"  Answer approvals:     {url_of(listen)}/ with {key}\n"
-
-
-def _brain() -> str:
-    """How this very command is called from here."""
-    ours = Path(sys.executable).parent / "brain"
-    found = shutil.which("brain")
-    if found is not None and Path(found).resolve() == ours.resolve():
-        return "brain"
-    near = ours.relative_to(Path.cwd()) if ours.is_relative_to(Path.cwd()) else ours
-    return shlex.quote(str(near))
