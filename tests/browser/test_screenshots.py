@@ -20,7 +20,7 @@ PAYMENT = (
     '"currency":"EUR","reason":"Invoice 2026-1187"}'
 )
 SIZES: dict[str, dict[str, Any]] = {
-    "desktop": {"viewport": {"width": 1120, "height": 940}},
+    "desktop": {"viewport": {"width": 1120, "height": 1250}},
     "phone": {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True},
 }
 
@@ -30,6 +30,7 @@ SIZES: dict[str, dict[str, Any]] = {
 async def test_a_picture_of_the_page(
     size: str, scheme: str, inbox: InboxService, ask: Ask, open_page: Any, tmp_path: Path
 ) -> None:
+    await inbox.clock.advance(9 * 3600 + 34 * 60)
     options = {**SIZES[size], "color_scheme": scheme, "device_scale_factor": 2, "locale": "en-GB"}
     page = await open_page("ada", timezone_id="Europe/Berlin", **options)
     await ask("Send the weekly report to all 1,200 customers", "", tenant="acme")
@@ -50,9 +51,8 @@ async def test_a_picture_of_the_page(
     await page.reload()  # the page has the server's time from its last word
     await page.get_by_role("article").nth(1).wait_for()
 
-    folder = Path(os.environ.get("BRAIN_SCREENSHOTS") or tmp_path)
-    name = f"approvals-{size}" + ("" if scheme == "light" else "-dark")
-    await page.screenshot(path=folder / f"{name}.png")
+    kept = os.environ.get("BRAIN_SCREENSHOTS") if scheme == "light" else None
+    await page.screenshot(path=Path(kept or tmp_path) / f"approvals-{size}.png")
     fits: bool = await page.evaluate(
         "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
     )

@@ -150,6 +150,7 @@ async def test_the_audit_log_can_not_be_changed_afterwards(
     [
         ("ada", "entry 1"),
         ("ada=the-key-of-ada-lovelace,=the-key-of-nobody-x", "entry 2"),
+        ("ada=the-kéy-of-ada-lovelace", "ASCII"),
         ("ada=too-brief", "shorter than 16"),
         ("ada=the-key-of-both-of-us,bob=the-key-of-both-of-us", "same key"),
         ("<b>=the-key-of-ada-lovelace", "entry 1"),

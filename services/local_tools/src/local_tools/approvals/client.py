@@ -59,14 +59,16 @@ def client(url: str, data: Path) -> Generator[Client]:
     headers = {"Authorization": f"Bearer {_key(data)}"}
     try:
         http = httpx2.Client(base_url=url, headers=headers, timeout=_SECONDS)
-    except (httpx2.InvalidURL, UnicodeError) as error:
-        raise Failed(f"the URL or the key can't be used: {error}.") from error
+    except httpx2.InvalidURL as error:
+        raise Failed(f"{url} can't be used: {error}.") from error
     with http:
         yield Client(http)
 
 
 def _key(data: Path) -> str:
     given = os.environ.get("APPROVALS_KEY", "").strip()
+    if not given.isascii():
+        raise Failed("APPROVALS_KEY is no operator's key: those are of ASCII characters.")
     if given:
         return given
     try:

@@ -72,6 +72,8 @@ def _parsed(pair: str, place: int) -> Operator:
             f"entry {place} of {KEYS} must be NAME=KEY, with a name of letters, digits, spaces and "
             "._@- that begins with a letter or a digit."
         )
+    if not key.isascii() or not key.isprintable():
+        raise CannotServe(f"the key of {name} in {KEYS} must be of ASCII characters.")
     if len(key) < SHORTEST_KEY:
         raise CannotServe(f"the key of {name} in {KEYS} is shorter than {SHORTEST_KEY} characters.")
     return Operator(name, digest(key))
