@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from aiohttp import web
-from playwright.async_api import Browser, Page, async_playwright
+from playwright.async_api import Browser, Page, async_playwright, expect
 
 from brain_testing.inbox import InboxService
 
@@ -20,6 +20,7 @@ FLAGS = (
     "--disable-background-networking --disable-component-update --disable-sync"
 )
 OpenPage = Callable[..., Awaitable[Page]]
+expect.set_options(timeout=20_000)  # a machine that does much else is slow, and nothing is wrong
 
 
 def chromium() -> str:

@@ -92,7 +92,7 @@ async def test_two_operators_who_click_at_once_get_one_decision(
         await expect(page.get_by_role("article", name="Deploy")).to_be_visible()
     clicks = (answer(ada, "Deploy", "Yes"), answer(bob, "Deploy", "No"))
     # The slower of the two may find the button gone already: that is a fine answer, too.
-    await asyncio.gather(*(asyncio.wait_for(each, 5) for each in clicks), return_exceptions=True)
+    await asyncio.gather(*(asyncio.wait_for(each, 15) for each in clicks), return_exceptions=True)
 
     yes = "Operator answered yes." in await asked.result()
     for page in (ada, bob):

@@ -106,7 +106,10 @@ class _Calls:
         tool = self._tools.get(request.path_params["name"])
         if tool is None:
             raise _Refused(404, "tool", "There is no such tool here.")
-        if request.headers.get("content-type", "").split(";")[0].strip() != "application/json":
+        if (
+            request.headers.get("content-type", "").split(";")[0].strip().lower()
+            != "application/json"
+        ):
             # A page in a browser may post other types anywhere without asking first.
             raise _Refused(415, "media_type", "A call is sent as application/json.")
         return self._answer(tool, await self._read(request), request.headers.get("traceparent"))

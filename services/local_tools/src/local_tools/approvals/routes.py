@@ -133,7 +133,7 @@ def _already(approval: Approval) -> str:
 
 async def _body(request: Request, kind: type[S]) -> S:
     """The body. Raises: Refused."""
-    if request.headers.get("content-type", "").split(";")[0].strip() != "application/json":
+    if request.headers.get("content-type", "").split(";")[0].strip().lower() != "application/json":
         raise Refused(415, "The body must be application/json.")
     body = bytearray()
     async for chunk in request.stream():
