@@ -11,6 +11,9 @@ Delivery = Literal["queue", "steer", "interrupt", "reject"]
 """What happens to a message that arrives while a turn runs. On an idle session it starts one."""
 
 DEFAULT_MAX_STEPS = 100
+MAX_TEMPERATURE = 2.0
+MAX_IMAGE_BYTES = 5 * 1024 * 1024
+"""The largest image of a message, decoded."""
 
 
 class Budget(Struct, frozen=True):

@@ -23,11 +23,6 @@ class Body(NamedTuple):
     value: object
 
 
-async def read_model(request: Request, model: type[_Model], limit: int) -> _Model:
-    """The body as `model`."""
-    return validate(model, (await read_json(request, limit)).value)
-
-
 async def read_optional_model(request: Request, model: type[_Model], limit: int) -> _Model:
     """The body as `model`; no body at all is the same as `{}`."""
     raw = await _read(request, limit)
@@ -67,13 +62,13 @@ def _charset(parameters: list[str]) -> str:
 
 async def _read(request: Request, limit: int) -> bytes:
     if _announced(request) > limit:
-        raise _too_large(limit)
+        raise too_large(limit)
     chunks: list[bytes] = []
     size = 0
     async for chunk in request.stream():
         size += len(chunk)
         if size > limit:
-            raise _too_large(limit)
+            raise too_large(limit)
         chunks.append(chunk)
     return b"".join(chunks)
 
@@ -84,7 +79,8 @@ def _announced(request: Request) -> int:
     return int(length) if length.isdecimal() and len(length) < 20 else 0
 
 
-def _too_large(limit: int) -> ProblemError:
+def too_large(limit: int) -> ProblemError:
+    """What to raise for a body of more than `limit` bytes."""
     return ProblemError(problem(413, f"The body may have {limit} bytes at most."))
 
 

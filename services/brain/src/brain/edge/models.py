@@ -18,9 +18,14 @@ from pydantic import (
 )
 
 from brain.edge.validation import TAG
-from brain_core.session import DEFAULT_MAX_STEPS, Delivery, Thinking
+from brain_core.session import (
+    DEFAULT_MAX_STEPS,
+    MAX_IMAGE_BYTES,
+    MAX_TEMPERATURE,
+    Delivery,
+    Thinking,
+)
 
-MAX_IMAGE_BYTES = 5 * 1024 * 1024
 _MAX_INT32 = 2**31 - 1
 _MAX_INT64 = 2**63 - 1
 _BASE64_PATTERN = "^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$"
@@ -67,7 +72,7 @@ class NewSessionConfig(_Request):
     system_prompt: str | None = None
     max_steps: Annotated[int, Field(ge=1, le=_MAX_INT32)] = DEFAULT_MAX_STEPS
     max_output_tokens: Annotated[int, Field(ge=1, le=_MAX_INT32)] | None = None
-    temperature: Annotated[float, Field(ge=0, le=2)] | None = None
+    temperature: Annotated[float, Field(ge=0, le=MAX_TEMPERATURE)] | None = None
     thinking: Thinking = "off"
     budget: NewBudget | None = None
 
@@ -141,6 +146,12 @@ class SendMessage(_Request):
     delivery: Annotated[
         Delivery, Field(description="What happens to the message while a turn runs.")
     ] = "queue"
+
+    @property
+    def has_images(self) -> bool:
+        """Whether any of its blocks is an image."""
+        content = self.content
+        return not isinstance(content, str) and any(isinstance(each, Image) for each in content)
 
 
 class Interrupt(_Request):

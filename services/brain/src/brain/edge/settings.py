@@ -24,7 +24,9 @@ class EdgeSettings:
 
     `engine_targets` are each `unix:/path` or `host:port`; `engine_key` is sent as a bearer token.
     `api_keys` maps a tenant to its keys, any of which is good. `public_url` is how clients reach
-    this server. A follower's queue holds frames that its client hasn't read yet.
+    this server. `max_message_bytes` is for a message with images: one of the largest size, which
+    base64 makes a third larger, has room in it, and some text. A follower's queue holds frames that
+    its client hasn't read yet.
     """
 
     engine_targets: tuple[str, ...]
@@ -33,6 +35,7 @@ class EdgeSettings:
     public_url: str
     engine_tls: EngineTls | None = None
     max_body_bytes: int = 4 * MIB
+    max_message_bytes: int = 8 * MIB
     max_metadata_bytes: int = 16 * 1024
     rpc_timeout_seconds: float = 30.0
     turn_end_timeout_seconds: float = 60.0

@@ -59,12 +59,24 @@ def status_filter(wire: "pb.SessionStatus.ValueType") -> Status | None:
 
 
 def delivery_from_wire(wire: "pb.Delivery.ValueType") -> Delivery:
-    """How to deliver a message; unspecified is `queue`."""
-    return _DELIVERY_BACK.get(wire, "queue")
+    """How to deliver a message; unspecified is `queue`. Raises: Malformed."""
+    if wire == pb.DELIVERY_UNSPECIFIED:
+        return "queue"
+    if wire not in _DELIVERY_BACK:
+        raise Malformed(f"delivery must be one of {', '.join(pb.Delivery.keys()[1:])}")
+    return _DELIVERY_BACK[wire]
+
+
+def _thinking_from_wire(wire: "pb.ThinkingLevel.ValueType") -> Thinking:
+    if wire == pb.THINKING_LEVEL_UNSPECIFIED:
+        return "off"
+    if wire not in _THINKING_BACK:
+        raise Malformed(f"config.thinking must be one of {', '.join(pb.ThinkingLevel.keys()[1:])}")
+    return _THINKING_BACK[wire]
 
 
 def config_from_wire(wire: pb.SessionConfig) -> SessionConfig:
-    """A session config; what is absent has its default."""
+    """A session config; what is absent has its default. Raises: Malformed."""
     return SessionConfig(
         model=wire.model,
         tools=tuple(wire.tools),
@@ -72,7 +84,7 @@ def config_from_wire(wire: pb.SessionConfig) -> SessionConfig:
         max_steps=wire.max_steps if wire.HasField("max_steps") else DEFAULT_MAX_STEPS,
         max_output_tokens=wire.max_output_tokens if wire.HasField("max_output_tokens") else None,
         temperature=wire.temperature if wire.HasField("temperature") else None,
-        thinking=_THINKING_BACK.get(wire.thinking, "off"),
+        thinking=_thinking_from_wire(wire.thinking),
         budget=_budget_from_wire(wire.budget) if wire.HasField("budget") else None,
     )
 

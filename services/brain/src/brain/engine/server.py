@@ -25,11 +25,11 @@ from brainapi.session.v1 import session_service_pb2
 from brainapi.session.v1.session_service_pb2_grpc import add_SessionServiceServicer_to_server
 
 _SERVICE = session_service_pb2.DESCRIPTOR.services_by_name["SessionService"].full_name
-# A page of events is about 8 MiB, and one event more may be as large as a message may be.
-_MAX_MESSAGE = 32 * 1024 * 1024
+_MAX_REQUEST = 32 * 1024 * 1024
 _OPTIONS = (
-    ("grpc.max_receive_message_length", _MAX_MESSAGE),
-    ("grpc.max_send_message_length", _MAX_MESSAGE),
+    ("grpc.max_receive_message_length", _MAX_REQUEST),
+    # A page of events is bounded by itself, but for one large event; a queue is as long as it is.
+    ("grpc.max_send_message_length", -1),
     ("grpc.so_reuseport", 0),
     # Edges ask every few seconds whether this machine is still there.
     ("grpc.http2.min_ping_interval_without_data_ms", 4_000),

@@ -3,11 +3,13 @@
 from fastapi import APIRouter, Request, Response
 
 from brain.edge import convert, models, views
-from brain.edge.body import read_model
+from brain.edge.body import read_json, too_large
 from brain.edge.deps import ContextDep
 from brain.edge.idempotency import KEY, REPLAYED, idempotency_key, replayed
 from brain.edge.openapi import Answer, documented
 from brain.edge.query import ListMessagesQuery, NoQuery, read_query
+from brain.edge.settings import EdgeSettings
+from brain.edge.validation import validate
 from brain_core.trace import valid_traceparent
 from brainapi.session.v1 import session_service_pb2 as pb
 
@@ -36,7 +38,7 @@ async def send_message(request: Request, session_id: str, context: ContextDep) -
     read_query(request, NoQuery)
     key = idempotency_key(request)
     engine = context.engine
-    message = await read_model(request, models.SendMessage, context.settings.max_body_bytes)
+    message = await _read_message(request, context.settings)
     rpc = pb.SendMessageRequest(
         tenant_id=context.tenant_id,
         session_id=session_id,
@@ -48,6 +50,15 @@ async def send_message(request: Request, session_id: str, context: ContextDep) -
     sent = await engine.call(lambda to: to.SendMessage, rpc)
     view = views.AcceptedMessage(sent.message_id, sent.seq, sent.turn_id or None, sent.queued)
     return views.answer(view, 202, replayed(sent.replayed))
+
+
+async def _read_message(request: Request, settings: EdgeSettings) -> models.SendMessage:
+    """The message. Only one with an image may be larger than other bodies."""
+    body = await read_json(request, settings.max_message_bytes)
+    message = validate(models.SendMessage, body.value)
+    if len(body.raw) > settings.max_body_bytes and not message.has_images:
+        raise too_large(settings.max_body_bytes)
+    return message
 
 
 def _traceparent(request: Request) -> str:

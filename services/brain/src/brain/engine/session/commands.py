@@ -14,9 +14,10 @@ from brain.engine.log.protocol import KeptAnswer, SessionRecord
 from brain.engine.session.actor import SessionActor
 from brain.engine.session.answers import Accepted, Attempt, Compacted, Interrupted
 from brain.engine.session.creation import Creation, as_made
+from brain.engine.session.limits import content_violations
 from brain.engine.session.manager import SessionManager
 from brain.engine.session.once import Once
-from brain.engine.session.refused import Refused, session_deleted
+from brain.engine.session.refused import Refused, session_deleted, wrong_content
 from brain.engine.session.state import WaitingMessage
 from brain.engine.session.waking import Parts
 from brain_core.content import UserBlock
@@ -65,6 +66,9 @@ class Commands:
         attempt: Attempt | None = None,
     ) -> Accepted | Refused:
         """Accept a message; it is durable when this returns."""
+        violations = tuple(content_violations(content))
+        if violations:
+            return wrong_content(violations)
         return await self._act(
             (tenant_id, session_id),
             attempt,

@@ -8,6 +8,7 @@ from msgspec import Raw, Struct
 from brain.engine.harness.protocol import Harness
 from brain.engine.log.protocol import SessionRecord, StoredEvent
 from brain.engine.model.protocol import Models
+from brain.engine.session.limits import config_violations
 from brain.engine.session.refused import Refused, Violation
 from brain.engine.tool.catalog import Catalog
 from brain_core import events, ids
@@ -87,6 +88,7 @@ class Creation:
                 yield Violation(f"/config/tools/{index}", f"There is no tool {name!r}.")
             elif name in config.tools[:index]:
                 yield Violation(f"/config/tools/{index}", f"The tool {name!r} is listed twice.")
+        yield from config_violations(config)
 
     def _pinned(self, tenant_id: str, config: SessionConfig) -> tuple[ToolSpec, ...]:
         """What the model will see of each tool, whatever becomes of the host config."""

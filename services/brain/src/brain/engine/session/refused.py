@@ -80,3 +80,8 @@ def session_deleted() -> Refused:
 def no_queued_message() -> Refused:
     """It was delivered already, withdrawn, or never there."""
     return Refused("not_found", "message_not_queued", "No message with this id is waiting.")
+
+
+def wrong_content(violations: tuple[Violation, ...]) -> Refused:
+    """A message that no model could be given."""
+    return Refused("invalid", "invalid_message", "The message can't be taken.", violations)
