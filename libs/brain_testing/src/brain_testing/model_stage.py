@@ -7,12 +7,15 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Any
 
+import msgspec
+
 from brain.wiring import Tuning
 from brain_testing.api import Api, Json
 from brain_testing.desk import Desk, Serve, open_desk
 from brain_testing.manual_clock import ManualClock
 from brain_testing.running import RunningBrain, Setup, running_brain
 from brain_testing.scripted_model import Known, ScriptedModel
+from brain_testing.slow_log import SlowLog
 
 
 class ModelStage:
@@ -43,11 +46,17 @@ class ModelStage:
 
 @asynccontextmanager
 async def model_stage(
-    model: ScriptedModel, *, known: Known | None = None, serve: Serve | None = None
+    model: ScriptedModel,
+    *,
+    known: Known | None = None,
+    serve: Serve | None = None,
+    log: SlowLog | None = None,
 ) -> AsyncGenerator[tuple[ModelStage, Desk]]:
     """A stage with a tool `ask`, which `serve` answers, or else the test at the desk."""
     clock = ManualClock()
     tuning = Tuning(clock=clock, models={"test": model}, known=known or Known())
+    if log is not None:
+        tuning = msgspec.structs.replace(tuning, around_log=log.around)
     async with open_desk() as desk:
         setup = Setup(tools=[desk.binding("ask", serve)], tuning=tuning)
         async with running_brain(setup) as brain:

@@ -132,7 +132,7 @@ class SessionActor:
         seq, turn_id = self.state.last_seq + 1, ids.turn_id()
         accepted = Accepted(message.message_id, seq, turn_id, queued=False)
         answers = [(attempt, accepted)] if attempt is not None else ()
-        await self._runner.start([(None, message)], message.message_id, answers, turn_id)
+        await self._runner.start([(None, message)], (message.message_id,), answers, turn_id)
         return accepted
 
     async def _enqueue(self, message: UserMessage, attempt: Attempt | None) -> Accepted:

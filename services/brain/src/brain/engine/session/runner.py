@@ -24,7 +24,6 @@ from brain_core.events import (
     CompactionFailed,
     ErrorInfo,
     EventData,
-    InterruptReason,
     TurnFailed,
     TurnInterrupted,
     TurnStarted,
@@ -68,13 +67,13 @@ class TurnRunner:
     def start(
         self,
         before: Sequence[Entry],
-        message_id: str,
+        message_ids: tuple[str, ...],
         answers: Sequence[Answer] = (),
         turn_id: str | None = None,
     ) -> Awaitable[None]:
-        """Start a turn that answers a message, in one commit with what goes before it."""
+        """Start a turn that answers messages, in one commit with what goes before it."""
         turn_id = turn_id or ids.turn_id()
-        started = TurnStarted((message_id,))
+        started = TurnStarted(message_ids)
         written = self._journal.append([*before, (turn_id, started)], answers)
         self._spawn(turn_id, started.message_ids, written)
         return written
@@ -83,20 +82,15 @@ class TurnRunner:
         """Go on with what the log says is open: once, after the session was read from it."""
         turn = self._state.turn
         if turn is None:
-            message_id = self._next_message()
-            if message_id is not None:
-                self.start([], message_id)
+            self._start_next()
             return
         entries: list[Entry] = [(turn.turn_id, event) for event in recover(turn)]
         if isinstance(entries[-1][1], TurnFailed):
             self._append_and_go_on(entries)
         else:
-            self._spawn(turn.turn_id, turn.message_ids, self._journal.append(entries))
-
-    def interrupt(self, reason: InterruptReason) -> None:
-        """End the running turn, if there is one."""
-        if self.turn is not None:
-            self.turn.interrupt.set(reason)
+            running = self._spawn(turn.turn_id, turn.message_ids, self._journal.append(entries))
+            if self._interrupting():  # what was accepted before the engine died still counts
+                running.interrupt.set("message")
 
     def compact(self, attempt: Attempt | None) -> RunningCompaction:
         """Begin a compaction. Messages that come meanwhile wait until it has ended."""
@@ -128,7 +122,9 @@ class TurnRunner:
         """No turn comes any more."""
         self._caller.forget(self._session_id)
 
-    def _spawn(self, turn_id: str, message_ids: Sequence[str], written: Awaitable[None]) -> None:
+    def _spawn(
+        self, turn_id: str, message_ids: Sequence[str], written: Awaitable[None]
+    ) -> RunningTurn:
         traces = [self._traces[each] for each in message_ids if each in self._traces]
         self._traces = {
             each: self._traces[each] for each in self._state.waiting.keys() & self._traces
@@ -142,6 +138,7 @@ class TurnRunner:
             traces[0] if traces else None,
         )
         self._task = asyncio.create_task(self._run(self.turn, written))
+        return self.turn
 
     async def _run(self, turn: RunningTurn, started: Awaitable[None]) -> None:
         try:
@@ -176,9 +173,7 @@ class TurnRunner:
             self.compaction, self._task = None, None
             compaction.ended.set()
         if not self.hold and not self._journal.broken:
-            message_id = self._next_message()
-            if message_id is not None:
-                self.start([], message_id)
+            self._start_next()
 
     def _model(self) -> Model | None:
         created = self._state.created
@@ -198,15 +193,23 @@ class TurnRunner:
         self, entries: Sequence[Entry], answers: Sequence[Answer] = ()
     ) -> Awaitable[None]:
         """Append, and in the same commit start the turn of the message that waits, if any."""
-        message_id = None if self.hold else self._next_message()
-        if message_id is None:
+        message_ids = () if self.hold else self._next_messages()
+        if not message_ids:
             return self._journal.append(entries, answers)
-        return self.start(entries, message_id, answers)
+        return self.start(entries, message_ids, answers)
 
-    def _next_message(self) -> str | None:
-        """A message that interrupted the turn goes first; the others in their order."""
+    def _start_next(self) -> None:
+        message_ids = self._next_messages()
+        if message_ids:
+            self.start([], message_ids)
+
+    def _next_messages(self) -> tuple[str, ...]:
+        """Those that interrupted go first, and together; the others one by one in their order.
+
+        Had the first of several its own turn, the second would have to end that one too.
+        """
+        return self._interrupting() or tuple(self._state.waiting)[:1]
+
+    def _interrupting(self) -> tuple[str, ...]:
         waiting = self._state.waiting.values()
-        for message in waiting:
-            if message.delivery == "interrupt":
-                return message.message_id
-        return next((message.message_id for message in waiting), None)
+        return tuple(each.message_id for each in waiting if each.delivery == "interrupt")

@@ -1,20 +1,25 @@
 """What ends a turn before its next model call. Above: `loop`, `summary`. Below: values only."""
 
-from brain.engine.harness.pi.context import Context
 from brain.engine.harness.protocol import TurnPort
 from brain_core.events import EventData, TurnCompleted, TurnInterrupted
 from brain_core.session import SessionConfig
 from brain_core.usage import Usage
 
+_NOTHING = Usage()
 
-def stop_before_call(turn: TurnPort, context: Context) -> EventData | None:
-    """The event that ends the turn now; None if the model may be called."""
+
+def stop_before_call(turn: TurnPort, steps: int, unlogged: Usage = _NOTHING) -> EventData | None:
+    """The event that ends the turn after so many steps; None if the model may be called.
+
+    `unlogged` is what has been used and isn't in the log yet.
+    """
+    used = turn.spent().turn + unlogged
     if turn.interrupt.reason is not None:
-        return TurnInterrupted(turn.interrupt.reason, turn.spent().turn)
-    if context.steps >= turn.config.max_steps:
-        return TurnCompleted("max_steps", turn.spent().turn)
-    if turn.config.budget is not None and used_up(turn.config, turn.spent().session):
-        return TurnCompleted("budget", turn.spent().turn)
+        return TurnInterrupted(turn.interrupt.reason, used)
+    if steps >= turn.config.max_steps:
+        return TurnCompleted("max_steps", used)
+    if used_up(turn.config, turn.spent().session + unlogged):
+        return TurnCompleted("budget", used)
     return None
 
 

@@ -91,7 +91,7 @@ class _Turn:
 
     async def advance(self) -> _Ending:
         """Do what comes next: end, compact, or call the model and run what it asks for."""
-        end = stop_before_call(self._port, self._context)
+        end = stop_before_call(self._port, self._context.steps)
         if end is not None:
             return (end,)
         steers = self._port.steers()
@@ -114,11 +114,16 @@ class _Turn:
             await self._run_calls(step)
             return ()
         steers = self._port.steers()
-        if not steers:
+        if not steers or self._ends_with(message):
             return (message, TurnCompleted("end_turn", self._used(message.usage)))
         # One commit: an answer alone, with nothing said to it, is not what a model can go on from.
         await self._port.append(message, MessagesDelivered(steers))
         return ()
+
+    def _ends_with(self, message: AssistantMessage) -> bool:
+        """Whether no call may follow this one: who steers then is answered by the next turn."""
+        steps = self._context.steps + 1
+        return stop_before_call(self._port, steps, message.usage) is not None
 
     async def _run_calls(self, step: Step) -> None:
         # One commit for the message and its calls: nothing is sent before all of it is durable.
@@ -130,6 +135,9 @@ class _Turn:
 
     async def _after_failure(self, message: AssistantMessage, failure: Failure) -> _Ending:
         said = _kept(message)
+        reason = self._port.interrupt.reason
+        if reason is not None:
+            return (*said, TurnInterrupted(reason, self._used(message.usage)))
         if failure.code == CONTEXT_OVERFLOW and not self._overflowed:
             self._overflowed = True
             if said:
