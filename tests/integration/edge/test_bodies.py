@@ -80,7 +80,7 @@ async def test_a_body_of_4_mib_is_the_largest(api: Api, excess: int) -> None:
 @pytest.mark.requirement("API-02")
 async def test_a_body_of_unknown_length_is_cut_off_at_the_limit(api: Api) -> None:
     async def endless() -> AsyncIterator[bytes]:
-        for _ in range(80):
+        for _ in range(160):
             yield b"x" * 65536
 
     answer = await api.http.post("/sessions/s/messages", content=endless(), headers=JSON)
