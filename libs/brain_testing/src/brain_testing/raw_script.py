@@ -6,8 +6,11 @@ A script that ends leaves its connection open for the next request, unless its l
 """
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
+
+from brain_testing.raw_request import RawRequest
 
 
 @dataclass(frozen=True)
@@ -62,7 +65,14 @@ class Reset:
     """Reset the connection: the client gets an error, not an end."""
 
 
-Step = Read | Send | Flood | Reach | Gate | UntilGone | Close | Reset
+@dataclass(frozen=True)
+class Choose:
+    """Go on with the steps that the request, which was read, asks for."""
+
+    script: "Callable[[RawRequest], Script]"
+
+
+Step = Choose | Read | Send | Flood | Reach | Gate | UntilGone | Close | Reset
 Script = tuple[Step, ...]
 
 

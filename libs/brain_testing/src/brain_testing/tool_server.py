@@ -10,9 +10,11 @@ import ssl
 import struct
 from collections import Counter
 from types import TracebackType
+from typing import Self
 
 from brain_testing.raw_request import RawRequest
 from brain_testing.raw_script import (
+    Choose,
     Close,
     Flood,
     Gate,
@@ -48,7 +50,7 @@ class ToolServer:
         self._server: asyncio.Server | None = None
         self._tasks: set[asyncio.Task[None]] = set()
 
-    async def __aenter__(self) -> "ToolServer":
+    async def __aenter__(self) -> Self:
         self._server = await asyncio.start_server(
             self._accepted, "127.0.0.1", 0, ssl=self._tls, limit=2**16
         )
@@ -62,8 +64,7 @@ class ToolServer:
     ) -> None:
         assert self._server is not None
         self._server.close()
-        for task in tuple(self._tasks):
-            task.cancel()
+        self.hang_up()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     @property
@@ -86,6 +87,11 @@ class ToolServer:
     def counts(self) -> Counter[str]:
         """How often each call arrived, whole."""
         return Counter(request.call_id for request in self.requests if request.complete)
+
+    def hang_up(self) -> None:
+        """End all connections as they stand."""
+        for task in tuple(self._tasks):
+            task.cancel()
 
     def open(self, gate: str) -> None:
         """Let every script that waits at this gate, now or later, go on."""
@@ -156,15 +162,20 @@ class _Connection:
             if not await self._read_head():
                 return False
             script = by_path.get(self._request.path, script)
+        return await self._play(script) and Read() in script
+
+    async def _play(self, script: Script) -> bool:
         for step in script:
             if not await self._take(step):
                 return False
-        return Read() in script
+        return True
 
     async def _take(self, step: Step) -> bool:
         match step:
             case Read(head_only):
                 return await self._read_head() and (head_only or await self._read_body())
+            case Choose(chosen):
+                return await self._play(chosen(self._request))
             case Send(data, piece):
                 await self._send(data, piece)
             case Flood(data, times):

@@ -19,6 +19,7 @@ _COMMANDS = {
     "doctor": ("brain.cli.doctor", "doctor"),
     "backup": ("brain.cli.store", "backup"),
     "restore": ("brain.cli.store", "restoring"),
+    "mcp": ("brain.cli.mcp", "mcp"),
 }
 
 

@@ -67,6 +67,12 @@ _RESTORE = """\
 examples:
   brain restore monday.db --replace
 """
+_MCP = """\
+examples:
+  brain mcp discover http://127.0.0.1:3001/mcp              print bindings for its tools
+  brain mcp discover http://127.0.0.1:3001/mcp --merge .brain/brain.json
+  brain mcp discover https://mcp.example/mcp --token-env MCP_KEY --tenant acme --prefix docs_
+"""
 
 
 _THINKING = ("off", "low", "medium", "high")
@@ -89,6 +95,7 @@ def parser() -> argparse.ArgumentParser:
     _add_doctor(commands.add_parser("doctor", help="say what is wrong, and what to do"))
     _add_backup(commands.add_parser("backup", help="copy the log, while it is in use"))
     _add_restore(commands.add_parser("restore", help="put a copy of the log in its place"))
+    _add_mcp(commands.add_parser("mcp", help="find out what an MCP server offers"))
     return root
 
 
@@ -147,6 +154,22 @@ def _add_restore(restore: argparse.ArgumentParser) -> None:
     restore.add_argument(
         "--replace", action="store_true", help="move what is there aside, instead of refusing"
     )
+
+
+def _add_mcp(mcp: argparse.ArgumentParser) -> None:
+    verbs = _formatted(mcp, _MCP).add_subparsers(dest="verb", metavar="discover", required=True)
+    discover = _formatted(verbs.add_parser("discover", help="its tools, as bindings"), _MCP)
+    discover.description = (
+        "List an MCP server's tools, and make bindings for a host config of them."
+    )
+    discover.add_argument("url", metavar="URL", help="the server's endpoint (Streamable HTTP)")
+    discover.add_argument("--token-env", metavar="NAME", help="the variable that holds its token")
+    discover.add_argument(
+        "--tenant", action="append", metavar="ID", help="who may use the tools; local by default"
+    )
+    discover.add_argument("--prefix", default="", metavar="P", help="what their names begin with")
+    discover.add_argument("--merge", type=Path, metavar="FILE", help="put them into a host config")
+    discover.add_argument("--yes", action="store_true", help="write the file without asking")
 
 
 def _add_config(parser: argparse.ArgumentParser) -> None:

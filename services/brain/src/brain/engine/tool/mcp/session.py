@@ -6,7 +6,7 @@ Below: the SDK, and under it `transport`. Any number of requests go through it a
 import asyncio
 import logging
 from collections.abc import Mapping
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from itertools import count
 from typing import Any, Protocol
 
@@ -30,13 +30,15 @@ from pydantic import ValidationError
 from brain.engine.tool.http_call import HttpClient
 from brain.engine.tool.limits import Limits
 from brain.engine.tool.mcp.exchange import MARK, Answer, Exchange
-from brain.engine.tool.mcp.transport import DROP_SECONDS, McpTransport
+from brain.engine.tool.mcp.transport import McpTransport
 from brain.engine.tool.outcome import Code, Failure
 
 _log = structlog.get_logger(__name__)
 _CLOSING_SECONDS = 2.0
 _MOST_LOG_LINES = 100
 _LOG_CHARACTERS = 500
+_RAISED = (MCPError, ValidationError, RuntimeError, ValueError)
+"""What the SDK says with it was noted already."""
 
 # What the SDK logs holds what servers say; what matters of it is an outcome, or logged here.
 for _name in ("mcp", "client"):
@@ -117,16 +119,9 @@ class McpSession:
         session = await asyncio.shield(self._opened)
         if isinstance(session, Failure):
             return session
-        with self.transport.taking(mark, exchange):
-            try:
-                # The answer that the SDK gets is an empty one: the real one is in the exchange.
-                await session.send_request(request, EmptyResult, progress_callback=on_progress)
-            except (MCPError, ValidationError, RuntimeError, ValueError):
-                pass
-            except asyncio.CancelledError:
-                exchange.abandoned = True
-                asyncio.get_running_loop().call_later(DROP_SECONDS, exchange.drop)
-                raise
+        # The answer that the SDK gets is an empty one: the real one is in the exchange.
+        with self.transport.taking(mark, exchange), suppress(*_RAISED):
+            await session.send_request(request, EmptyResult, progress_callback=on_progress)
         return exchange.answer or exchange.unless_resumed or Failure(Code.CONNECTION_LOST)
 
     async def _keep(self) -> None:

@@ -26,8 +26,11 @@ from brain.engine.tool.mcp.reply import EventReply, take_answer
 from brain.engine.tool.media_type import kind_of
 from brain.engine.tool.outcome import Code, Failure
 
-DROP_SECONDS = 0.5
+_DROP_SECONDS = 0.5
 """How long a cancelled call's connection is kept, so that the server hears of it first."""
+
+_KEPT_SECONDS = 0.8
+"""The same, if the SDK has not even said that it is cancelled."""
 
 _ASIDE_SECONDS = 10.0
 _ASIDE_AT_ONCE = 32
@@ -65,12 +68,24 @@ class McpTransport(httpx2.AsyncBaseTransport):
 
     @contextmanager
     def taking(self, mark: str, exchange: Exchange) -> Generator[None]:
-        """While the block runs, the request with this mark is this exchange."""
+        """While the block runs, the request with this mark is this exchange.
+
+        If it is abandoned, the server is still to be told so, and it is kept until then.
+        """
         self._exchanges[mark] = exchange
         try:
             yield
+        except asyncio.CancelledError:
+            exchange.abandoned = True
+            raise
         finally:
-            del self._exchanges[mark]
+            if exchange.abandoned:
+                asyncio.get_running_loop().call_later(_KEPT_SECONDS, self._give_up, mark)
+            else:
+                del self._exchanges[mark]
+
+    def _give_up(self, mark: str) -> None:
+        self._exchanges.pop(mark).drop()
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         if request.method == "POST":
@@ -114,7 +129,7 @@ class McpTransport(httpx2.AsyncBaseTransport):
 
     async def _tell_and_drop(self, sent: httpx2.Request, body: bytes, exchange: Exchange) -> None:
         try:
-            await self._channel.tell(sent, body, DROP_SECONDS)
+            await self._channel.tell(sent, body, _DROP_SECONDS)
         finally:
             exchange.drop()
 
