@@ -10,9 +10,8 @@ import os
 import re
 import sys
 from collections.abc import Callable
-from functools import partial
 
-from brain.cli.mcp_bindings import Bindings, bindings_of
+from brain.cli.mcp_bindings import Bindings, Wanted, bindings_of
 from brain.cli.mcp_merge import CannotMerge, HostFile, host_file
 from brain.cli.plain import plain
 from brain.config.bindings import http_url, tenant_id, variable
@@ -47,13 +46,15 @@ def _discover(given: argparse.Namespace) -> int:
         raise CannotDiscover(f"{error}.") from None
     if isinstance(listing, str):
         raise CannotDiscover(listing)
-    make = partial(bindings_of, listing.tools, url=url, tenants=tenants)
-    found = make(
+    wanted = Wanted(
+        url=url,
+        tenants=tenants,
         token_env=given.token_env,
         prefix=given.prefix,
         names={} if host is None else host.names(url),
-        taken=() if host is None else host.taken(url),
+        taken=frozenset() if host is None else host.taken(url),
     )
+    found = bindings_of(listing.tools, wanted)
     if listing.unfinished is not None:
         found.notes.append(listing.unfinished)
     _say(found.notes)

@@ -4,7 +4,7 @@ Nothing that a server says is trusted: what can't be used is left out, and each 
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -45,22 +45,24 @@ class Bindings:
     unreadable: bool = False
 
 
-def bindings_of(
-    tools: Sequence[Raw],
-    *,
-    url: str,
-    tenants: Sequence[str],
-    token_env: str | None,
-    prefix: str,
-    names: dict[str, str],
-    taken: Iterable[str],
-) -> Bindings:
-    """A binding for each tool.
+class Wanted(Struct, frozen=True, kw_only=True):
+    """What the bindings are to say.
 
     `names` are those that remote tools have already; `taken` are no longer free.
     """
+
+    url: str
+    tenants: Sequence[str]
+    token_env: str | None = None
+    prefix: str = ""
+    names: Mapping[str, str] = {}
+    taken: frozenset[str] = frozenset()
+
+
+def bindings_of(tools: Sequence[Raw], wanted: Wanted) -> Bindings:
+    """A binding for each tool that can have one."""
     found = Bindings()
-    used = {*taken, *names.values()}
+    used = {*wanted.taken, *wanted.names.values()}
     seen: set[str] = set()
     for index, raw in enumerate(tools):
         tool = _read(raw)
@@ -68,25 +70,31 @@ def bindings_of(
             found.unreadable = True
             found.notes.append(f"Left out the tool at place {index + 1}: {tool}.")
             continue
-        problem = _problem(tool, seen)
+        problem = _problem(tool, seen) or _add(found, tool, wanted, used)
         seen.add(tool.name)
         if problem is not None:
-            _leave_out(found, tool.name, problem)
-            continue
-        name = names.get(tool.name) or _free(prefix, tool.name, used)
-        binding = _binding(tool, name, found)
-        binding |= {"url": url, "mcp_tool": tool.name, "tenants": list(tenants)}
-        if token_env is not None:
-            binding["token_env"] = token_env
-        wrong = _wrong(binding)
-        if wrong is not None:
-            _leave_out(found, tool.name, wrong)
-            continue
-        used.add(name)
-        if name != prefix + tool.name and tool.name not in names:
-            found.notes.append(f"{shown(tool.name)} is called {name} here.")
-        found.made.append(binding)
+            found.left_out.add(tool.name)
+            found.notes.append(f"Left out {shown(tool.name)}: {problem}.")
     return found
+
+
+def _add(found: Bindings, tool: _Tool, wanted: Wanted, used: set[str]) -> str | None:
+    """Make a tool's binding, or say why it can't be one."""
+    known = wanted.names.get(tool.name)
+    name = known or _free(wanted.prefix, tool.name, used)
+    notes: list[str] = []
+    binding = _binding(tool, name, notes)
+    binding |= {"url": wanted.url, "mcp_tool": tool.name, "tenants": list(wanted.tenants)}
+    if wanted.token_env is not None:
+        binding["token_env"] = wanted.token_env
+    wrong = _wrong(binding)
+    if wrong is None:
+        used.add(name)
+        if known is None and name != wanted.prefix + tool.name:
+            notes.append(f"{shown(tool.name)} is called {name} here.")
+        found.notes += notes
+        found.made.append(binding)
+    return wrong
 
 
 def shown(name: str) -> str:
@@ -113,16 +121,14 @@ def _problem(tool: _Tool, seen: set[str]) -> str | None:
     return None
 
 
-def _binding(tool: _Tool, name: str, found: Bindings) -> Json:
+def _binding(tool: _Tool, name: str, notes: list[str]) -> Json:
     description = (tool.description or tool.title or "").strip()
     if not description:
         description = f"The tool {tool.name} of an MCP server."
-        found.notes.append(f"{shown(tool.name)} has no description: write one for the model.")
+        notes.append(f"{shown(tool.name)} has no description: write one for the model.")
     if len(description) > MAX_DESCRIPTION:
         description = description[: MAX_DESCRIPTION - 1] + "…"
-        found.notes.append(
-            f"Cut the description of {shown(tool.name)} to {MAX_DESCRIPTION} characters."
-        )
+        notes.append(f"Cut the description of {shown(tool.name)} to {MAX_DESCRIPTION} characters.")
     binding: Json = {
         "name": name,
         "description": description,
@@ -145,11 +151,6 @@ def _wrong(binding: Json) -> str | None:
         where = ".".join(map(str, first["loc"][:1]))
         return f"its {where} {first['msg'].removeprefix('Value error, ')[:300]}"
     return None
-
-
-def _leave_out(found: Bindings, name: str, why: str) -> None:
-    found.left_out.add(name)
-    found.notes.append(f"Left out {shown(name)}: {why}.")
 
 
 def _free(prefix: str, remote: str, used: set[str]) -> str:

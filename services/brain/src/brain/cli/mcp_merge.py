@@ -39,10 +39,10 @@ class HostFile:
         """The tools of this server that it has already: the name of each by its remote name."""
         return {tool["mcp_tool"]: tool["name"] for tool in self._of(url)}
 
-    def taken(self, url: str) -> set[str]:
+    def taken(self, url: str) -> frozenset[str]:
         """The names of all other tools."""
-        ours = {id(tool) for tool in self._of(url)}
-        return {str(tool.get("name")) for tool in self._tools() if id(tool) not in ours}
+        others = (tool for tool in self._tools() if self._remote(tool, url) is None)
+        return frozenset(str(tool.get("name")) for tool in others)
 
     def merged(self, url: str, found: Bindings, *, complete: bool) -> list[str]:
         """Take over what the server offers; a sentence for each difference."""
