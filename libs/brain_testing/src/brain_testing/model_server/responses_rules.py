@@ -205,7 +205,7 @@ def _ids(item: Item) -> Iterator[tuple[str, str]]:
 
 
 def _images(where: str, content: str | Shown | list[OutputText | Refused]) -> Iterator[str]:
-    for part in content:
+    for part in () if isinstance(content, str) else content:
         if isinstance(part, InputImage):
             yield from (f"{where}: {each}" for each in url_problems(part.image_url))
 
