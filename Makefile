@@ -45,6 +45,10 @@ test: .venv/dev.ready ## Run the tests (ARGS="tests/unit -k name" runs some of t
 test-mock-llm: .venv/dev.ready tools/mock-llm/node_modules/.ready ## Test against a mock server of models that others wrote (needs npm)
 	@BRAIN_TEST_MOCK_LLM=1 $(BIN)/pytest --numprocesses=0 tests/acceptance/mock_servers $(ARGS)
 
+.PHONY: test-mcp
+test-mcp: .venv/dev.ready tools/mcp-servers/node_modules/.ready ## Test against MCP servers and the conformance suite that others wrote (needs npm)
+	@$(BIN)/pytest --numprocesses=0 tests/mcp_servers $(ARGS)
+
 .PHONY: test-browser
 test-browser: .venv/dev.ready ## Run the tests of the operators' page in Chromium (installed if need be)
 	@tools/chromium.sh
@@ -132,7 +136,7 @@ bench-models: .venv/dev.ready ## Measure reading a model's stream beside the off
 
 .PHONY: clean
 clean: ## Remove what the targets above made; .brain/, which holds your data, stays
-	@rm -rf .venv tools/buf/node_modules tools/mock-llm/node_modules .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	@rm -rf .venv tools/buf/node_modules tools/mcp-servers/node_modules tools/mock-llm/node_modules .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	@find libs services tests bench tools -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The stamps say that .venv holds what the lock files and the members ask for.
@@ -170,4 +174,9 @@ tools/buf/node_modules/.ready: tools/buf/package-lock.json
 tools/mock-llm/node_modules/.ready: tools/mock-llm/package-lock.json
 	@command -v npm >/dev/null || { echo "make test-mock-llm needs npm: install Node.js with npm."; exit 1; }
 	@cd tools/mock-llm && npm ci --silent --no-audit --no-fund
+	@touch $@
+
+tools/mcp-servers/node_modules/.ready: tools/mcp-servers/package-lock.json
+	@command -v npm >/dev/null || { echo "make test-mcp needs npm: install Node.js with npm."; exit 1; }
+	@cd tools/mcp-servers && npm ci --silent --no-audit --no-fund
 	@touch $@

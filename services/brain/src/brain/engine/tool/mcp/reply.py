@@ -54,7 +54,10 @@ def _same_id(message: Message, exchange: Exchange) -> bool:
 
 
 class EventReply(httpx2.AsyncByteStream):
-    """An event stream, read and written anew. Without an exchange it answers nothing."""
+    """An event stream, read and written anew: the answer to an exchange, or a server's own.
+
+    A server's own holds no answers, but some write them there; `find` says to what.
+    """
 
     def __init__(
         self,
@@ -62,16 +65,19 @@ class EventReply(httpx2.AsyncByteStream):
         exchange: Exchange | None,
         on_end: Callable[[], None],
         budget: Callable[[int], bool],
+        find: Callable[[Raw], Exchange | None] = lambda _: None,
     ) -> None:
         """`budget` takes a number of bytes, and says whether so many more may come."""
         self._response = response
         self._exchange = exchange
         self._on_end = on_end
         self._budget = budget
+        self._find = find
         self._parser = EventParser()
         self._ready: deque[bytes] = deque()
         self._over = False
         self._requests = 0
+        self._last_event_id: str | None = None
 
     def __aiter__(self) -> AsyncIterator[bytes]:
         return self
@@ -82,6 +88,11 @@ class EventReply(httpx2.AsyncByteStream):
                 raise StopAsyncIteration
             await self._read()
         return self._ready.popleft()
+
+    @property
+    def last_event_id(self) -> str | None:
+        """The last event that had an id."""
+        return self._last_event_id
 
     async def aclose(self) -> None:
         self._over = True
@@ -112,8 +123,10 @@ class EventReply(httpx2.AsyncByteStream):
                 return
 
     def _take(self, event: ServerSentEvent) -> None:
-        if event.id is not None and self._exchange is not None:
-            self._exchange.last_event_id = event.id.decode(errors="replace")
+        if event.id is not None:
+            self._last_event_id = event.id.decode(errors="replace")
+            if self._exchange is not None:
+                self._exchange.last_event_id = self._last_event_id
         if event.name not in (b"", b"message"):
             return
         data = self._passed(event.data) if event.data else b""
@@ -127,13 +140,19 @@ class EventReply(httpx2.AsyncByteStream):
             self._fail(Failure(Code.BAD_EVENT, "It is not a JSON-RPC message."))
             return None
         if message.is_response:
-            answer = None if self._exchange is None else take_answer(self._exchange, data)
-            self._over = answer is not None
-            return answer
+            return self._answer(message, data)
         if message.is_request:
             self._requests += 1
             return data if self._requests <= _MOST_REQUESTS else None
         return data if message.method in _PASSED_ON else None
+
+    def _answer(self, message: Message, data: bytes) -> bytes | None:
+        if self._exchange is not None:
+            answer = take_answer(self._exchange, data)
+            self._over = answer is not None
+            return answer
+        found = self._find(message.id) if isinstance(message.id, Raw) else None
+        return take_answer(found, data) if found is not None and found.take(len(data)) else None
 
     def _break_off(self, failure: Failure) -> None:
         """The stream has ended early. The SDK asks for the rest, if the server gives it."""

@@ -7,7 +7,7 @@ raised to the SDK, since that would end all calls of its session: what fails bec
 import asyncio
 import re
 from collections.abc import Coroutine, Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import httpx2
@@ -32,6 +32,7 @@ _DROP_SECONDS = 0.5
 _KEPT_SECONDS = 0.8
 """The same, if the SDK has not even said that it is cancelled."""
 
+_LISTEN_SECONDS = 0.25
 _ASIDE_SECONDS = 10.0
 _ASIDE_AT_ONCE = 32
 _DELETE_SECONDS = 1.0
@@ -63,6 +64,9 @@ class McpTransport(httpx2.AsyncBaseTransport):
         self.retired = False
         self._channel = Channel(http, url, token, header_bytes)
         self._exchanges: dict[str, Exchange] = {}
+        self._has_session = False
+        self._listens = asyncio.Event()
+        self._own: EventReply | None = None
         self._unasked_left = _UNASKED_BYTES
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -82,7 +86,7 @@ class McpTransport(httpx2.AsyncBaseTransport):
             if exchange.abandoned:
                 asyncio.get_running_loop().call_later(_KEPT_SECONDS, self._give_up, mark)
             else:
-                del self._exchanges[mark]
+                self._give_up(mark)
 
     def _give_up(self, mark: str) -> None:
         self._exchanges.pop(mark).drop()
@@ -110,13 +114,21 @@ class McpTransport(httpx2.AsyncBaseTransport):
         if message.is_request:
             return await self._ask(sent, message, body)
         if message.method == "notifications/initialized":
-            # Nothing may overtake it.
+            # Nothing may overtake it, nor the server's own stream: progress may come over that.
             await self._channel.tell(sent, body, _ASIDE_SECONDS)
+            await self._listened()
         elif message.method == "notifications/cancelled":
             self._cancel(sent, message, body)
         elif len(self._tasks) < _ASIDE_AT_ONCE:
             self._aside(self._channel.tell(sent, body, _ASIDE_SECONDS))
         return httpx2.Response(202)
+
+    async def _listened(self) -> None:
+        """Wait a moment until the server's own stream is there, if the SDK asks for it."""
+        if self._has_session:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_LISTEN_SECONDS):
+                    await self._listens.wait()
 
     def _cancel(self, sent: httpx2.Request, message: Message, body: bytes) -> None:
         assert isinstance(message.params, Raw)
@@ -184,7 +196,9 @@ class McpTransport(httpx2.AsyncBaseTransport):
         kind = kind_of(response)
         if isinstance(kind, Failure):
             return _failed(exchange, kind)
-        headers = {"content-type": kind, **_session_id(response)}
+        session_id = _session_id(response)
+        self._has_session = self._has_session or bool(session_id)
+        headers = {"content-type": kind, **session_id}
         if kind == "text/event-stream":
             stream = EventReply(
                 response, exchange, lambda: self._end(response, exchange), exchange.take
@@ -215,8 +229,9 @@ class McpTransport(httpx2.AsyncBaseTransport):
 
     async def _listen(self, sent: httpx2.Request) -> httpx2.Response:
         """Open the stream of what a server says by itself, or the rest of an answer's."""
-        exchange = self._resumed(sent.headers.get("last-event-id"))
-        if exchange is None and self._unasked_left <= 0:
+        last_event_id: str | None = sent.headers.get("last-event-id")
+        exchange = self._resumed(last_event_id)
+        if exchange is None and not self._may_listen(last_event_id):
             return httpx2.Response(405)
         connection = await self._channel.connect()
         if isinstance(connection, Failure):
@@ -232,6 +247,7 @@ class McpTransport(httpx2.AsyncBaseTransport):
         except (NotHttp, OSError):
             return httpx2.Response(503)
         finally:
+            self._listens.set()
             if not streams:
                 self._channel.let_go(connection, response)
 
@@ -249,8 +265,12 @@ class McpTransport(httpx2.AsyncBaseTransport):
             return httpx2.Response(max(response.status, 405))
         headers = {"content-type": "text/event-stream"}
         if exchange is None:
-            stream = EventReply(
-                response, None, lambda: self._channel.let_go(connection, response), self._unasked
+            stream = self._own = EventReply(
+                response,
+                None,
+                lambda: self._channel.let_go(connection, response),
+                self._unasked,
+                self._waiting,
             )
         else:
             exchange.connection = connection
@@ -266,6 +286,19 @@ class McpTransport(httpx2.AsyncBaseTransport):
             if last_event_id is not None and waits and exchange.last_event_id == last_event_id:
                 return exchange
         return None
+
+    def _waiting(self, request_id: Raw) -> Exchange | None:
+        """The exchange that waits for the answer to this request."""
+        for exchange in self._exchanges.values():
+            waits = exchange.answer is None and not exchange.abandoned
+            if waits and bytes(exchange.request_id) == bytes(request_id):
+                return exchange
+        return None
+
+    def _may_listen(self, last_event_id: str | None) -> bool:
+        """Whether the server's own stream may be opened; it is what the SDK has last read of."""
+        own = None if self._own is None else self._own.last_event_id
+        return self._unasked_left > 0 and last_event_id in (None, own)
 
     def _unasked(self, size: int) -> bool:
         self._unasked_left -= size
