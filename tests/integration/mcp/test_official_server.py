@@ -76,9 +76,13 @@ class Workshop:
 
 
 @asynccontextmanager
-async def open_workshop(**how: bool) -> AsyncGenerator[tuple[Workshop, str]]:
+async def open_workshop(
+    *, stateless_http: bool = False, json_response: bool = False
+) -> AsyncGenerator[tuple[Workshop, str]]:
     workshop = Workshop()
-    app = workshop.server.streamable_http_app(**how)
+    app = workshop.server.streamable_http_app(
+        stateless_http=stateless_http, json_response=json_response
+    )
     config = uvicorn.Config(app, port=0, log_config=None, ws="none", timeout_graceful_shutdown=1)
     server = uvicorn.Server(config)
     serving = asyncio.create_task(server.serve())
