@@ -2,16 +2,11 @@
 
 import asyncio
 import base64
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
-from typing import Annotated, Any
 
 import pytest
-import uvicorn
-from mcp.server.mcpserver import Context, Image, MCPServer
-from pydantic import BaseModel, Field
 
 from brain_core.content import ImageBlock
+from brain_testing.mcp_workshop import open_workshop
 from brain_testing.tool_driver import ToolDriver, binding, said, start
 
 pytestmark = pytest.mark.requirement("MCP-06")
@@ -27,74 +22,6 @@ REGION = {
     "properties": {"region": {"type": "string", "x-mcp-header": "Region"}},
     "required": ["region"],
 }
-
-
-class Sum(BaseModel):
-    total: int
-
-
-class Workshop:
-    """A server with a few tools, and what has happened there."""
-
-    def __init__(self) -> None:
-        self.started = asyncio.Event()
-        self.cancelled = asyncio.Event()
-        self.server = MCPServer("workshop")
-        for tool in (self.echo, self.add, self.picture, self.fail, self.work, self.ask, self.place):
-            self.server.add_tool(tool)
-
-    async def echo(self, text: str) -> str:
-        return text
-
-    async def add(self, a: int, b: int) -> Sum:
-        return Sum(total=a + b)
-
-    async def picture(self) -> Image:
-        return Image(data=b"\x89PNG", format="png")
-
-    async def fail(self) -> str:
-        raise ValueError("no wood")
-
-    async def work(self, ctx: Context[Any]) -> str:
-        await ctx.report_progress(1, 2, "cutting")
-        self.started.set()
-        try:
-            await asyncio.Event().wait()
-        except asyncio.CancelledError:
-            self.cancelled.set()
-            raise
-        return "never"
-
-    async def ask(self, ctx: Context[Any]) -> str:
-        answer = await ctx.elicit("Which wood?", Sum)
-        return answer.action
-
-    async def place(
-        self, region: Annotated[str, Field(json_schema_extra={"x-mcp-header": "Region"})]
-    ) -> str:
-        return f"in {region}"
-
-
-@asynccontextmanager
-async def open_workshop(
-    *, stateless_http: bool = False, json_response: bool = False
-) -> AsyncGenerator[tuple[Workshop, str]]:
-    workshop = Workshop()
-    app = workshop.server.streamable_http_app(
-        stateless_http=stateless_http, json_response=json_response
-    )
-    config = uvicorn.Config(app, port=0, log_config=None, ws="none", timeout_graceful_shutdown=1)
-    server = uvicorn.Server(config)
-    serving = asyncio.create_task(server.serve())
-    try:
-        async with asyncio.timeout(20):
-            while not server.started:
-                await asyncio.sleep(0.01)
-        port = server.servers[0].sockets[0].getsockname()[1]
-        yield workshop, f"http://127.0.0.1:{port}/mcp"
-    finally:
-        server.should_exit = True
-        await serving
 
 
 @pytest.mark.parametrize("way", WAYS)

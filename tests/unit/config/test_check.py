@@ -171,6 +171,12 @@ def test_limits_that_are_left_out_have_their_defaults(checked: Checker) -> None:
     assert (binding.timeout_seconds, binding.max_output_bytes) == (300, 1048576)
 
 
+@pytest.mark.requirement("MCP-01")
+def test_no_mcp_server_is_given_a_token_that_reads_sessions(checked: Checker) -> None:
+    tools = [tool(mcp_tool="remote", inspect_session=True)]
+    assert pointers(checked({"tools": tools})) == ["/tools/0/inspect_session"]
+
+
 @pytest.mark.requirement("CONF-04")
 def test_a_name_is_unique_in_the_file(checked: Checker) -> None:
     assert pointers(checked({"tools": [tool(), tool(name="b"), tool()]})) == ["/tools/2/name"]

@@ -51,11 +51,11 @@ class Command:
         self.said = ""
         self.pid = process.pid
 
-    async def says(self, text: str) -> None:
-        """Return once it has printed this. Fails if it ends, or after a long time."""
+    async def says(self, text: str, times: int = 1) -> None:
+        """Return once it has printed this so often. Fails if it ends, or after a long time."""
         assert self._process.stdout is not None
         async with asyncio.timeout(_WAIT_SECONDS):
-            while text not in self.said:
+            while self.said.count(text) < times:
                 raw = await self._process.stdout.readline()
                 assert raw, f"it ended without saying {text!r}:\n{self.said}"
                 self.said += raw.decode()

@@ -92,6 +92,9 @@ def _rules(document: Document, folder: Path, env: Env) -> Iterator[Problem]:
     tenants = {tenant.get("id") for _, tenant in _entries(document, "tenants")} or {"local"}
     for index, tool in _entries(document, "tools"):
         yield from _variable(tool.get("token_env"), env, "tools", index, "token_env")
+        if tool.get("inspect_session") is True and tool.get("mcp_tool") is not None:
+            where = pointer("tools", index, "inspect_session")
+            yield Problem(where, "doesn't go with mcp_tool: an MCP server is sent no such token.")
         for position, tenant in enumerate(as_list(tool.get("tenants"))):
             if isinstance(tenant, str) and tenant not in tenants:
                 where = pointer("tools", index, "tenants", position)
