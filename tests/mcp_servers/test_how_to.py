@@ -88,10 +88,10 @@ async def test_a_session_uses_every_kind_of_tool(tmp_path: Path) -> None:
         names = [tool["name"] for tool in tools]
         async with running_brain(Setup(tools=tools)) as brain, Api(brain.url, brain.key) as api:
             calls = ('echo {"message":"hi"}', 'get_sum {"a":1,"b":2}', "get_tiny_image {}")
-            echo, sum_, image = results(await turn(api, *calls, tools=names))
-            assert echo["content"][0]["text"] == "Echo: hi"
-            assert "3" in sum_["content"][0]["text"]
-            assert "image" in [block["type"] for block in image["content"]]
+            found = results(await turn(api, *calls, tools=names))
+            assert found["echo"]["content"][0]["text"] == "Echo: hi"
+            assert "3" in found["get_sum"]["content"][0]["text"]
+            assert "image" in [block["type"] for block in found["get_tiny_image"]["content"]]
 
             long = "trigger_long_running_operation "
             seen = await turn(api, long + '{"duration":0.4,"steps":4}', tools=names)

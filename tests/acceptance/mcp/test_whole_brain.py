@@ -35,10 +35,10 @@ async def test_what_was_discovered_is_called_and_an_interrupt_reaches_the_server
             seen = await turn(
                 api, 'echo {"text":"hi"}', 'add {"a":1,"b":2}', "picture {}", tools=names
             )
-            echo, add, picture = results(seen)
-            assert echo["content"] == [{"type": "text", "text": "hi"}]
-            assert add["structured_content"] == {"total": 3}
-            assert picture["content"][0]["type"] == "image"
+            found = results(seen)
+            assert found["echo"]["content"] == [{"type": "text", "text": "hi"}]
+            assert found["add"]["structured_content"] == {"total": 3}
+            assert found["picture"]["content"][0]["type"] == "image"
 
             seen = await turn(api, 'count {"to":3}', tools=names)
             assert progress(seen) == [{"progress": n, "total": 3} for n in (1, 2, 3)]

@@ -31,7 +31,7 @@ async def interrupted(api: Api, call: str, *, tools: Sequence[str]) -> Json:
         await within(read_until(frames, "tool.progress"))
         await api.http.post(f"/sessions/{session_id}/interrupt")
         seen = await within(read_until(frames, "turn.interrupted"))
-    (ended,) = results(seen)
+    (ended,) = results(seen).values()
     await api.http.post(f"/sessions/{session_id}/close")
     return ended
 
@@ -41,9 +41,10 @@ def script(calls: Sequence[str]) -> str:
     return "\n".join(f"/call {call}" for call in calls)
 
 
-def results(frames: Sequence[Frame]) -> list[Json]:
-    """The data of each `tool.result`, in their order."""
-    return [frame.data["data"] for frame in frames if frame.event == "tool.result"]
+def results(frames: Sequence[Frame]) -> dict[str, Json]:
+    """The data of each `tool.result`, by the name of its tool."""
+    found = (frame.data["data"] for frame in frames if frame.event == "tool.result")
+    return {result["name"]: result for result in found}
 
 
 def progress(frames: Sequence[Frame]) -> list[Json]:
