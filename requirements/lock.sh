@@ -21,7 +21,7 @@ ours=$(sed -n 's/^name = "\(.*\)"/--no-emit-package \1/p' $members)
 
 compile requirements/uv.in -o requirements/uv.txt
 # shellcheck disable=SC2086
-compile $ours $members requirements/run.in requirements/dev.in -o requirements/dev.txt
+compile --all-extras $ours $members requirements/run.in requirements/dev.in -o requirements/dev.txt
 options=
 # shellcheck disable=SC2086
 compile $ours $runtime requirements/run.in -c requirements/dev.txt -o requirements/run.txt

@@ -40,16 +40,23 @@ def distributions(projects: list[Path]) -> dict[str, set[str]]:
 
 def differences(project: Path, owners: Mapping[str, set[str]]) -> Iterator[str]:
     """One line for each dependency of this project that is undeclared or unused."""
-    lines = tomllib.loads(project.read_text(encoding="utf-8"))["project"]["dependencies"]
-    declared = {canonicalize_name(Requirement(line).name) for line in lines}
+    table = tomllib.loads(project.read_text(encoding="utf-8"))["project"]
+    always = names_in(table["dependencies"])
+    optional: dict[str, list[str]] = table.get("optional-dependencies", {})
+    extras = names_in([line for lines in optional.values() for line in lines])
     used: set[str] = {name_of(project)}
     for module in sorted(imported(project.parent / "src")):
         holders = owners.get(module, set())
         used |= holders
-        if holders and not holders & {*declared, name_of(project)}:
+        if holders and not holders & {*always, *extras, name_of(project)}:
             yield f"{project}: imports {module}, but declares none of {', '.join(sorted(holders))}"
-    for name in sorted(declared - used):
+    for name in sorted(always - used):
         yield f"{project}: declares {name}, but imports nothing of it"
+
+
+def names_in(requirements: list[str]) -> set[str]:
+    """The names of the distributions that these requirements ask for."""
+    return {canonicalize_name(Requirement(line).name) for line in requirements}
 
 
 def imported(source: Path) -> set[str]:

@@ -1,0 +1,1 @@
+"""The sandbox service: commands, jobs and files in a sandbox for each session."""

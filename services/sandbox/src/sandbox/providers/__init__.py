@@ -1,0 +1,1 @@
+"""Where sandboxes come from, one module each: imported only when it is chosen."""
