@@ -1,8 +1,8 @@
 """What a provider of sandboxes does, and how it fails. Above: `pool`. Below: `providers`.
 
 The service knows sandboxes by this page only. It asks little: a provider makes and ends sandboxes
-and runs shell scripts in them. All else that the tools offer (folders, environment, jobs, files) are
-scripts of `inside`, the same for every provider, so that paths are checked inside the sandbox.
+and runs shell scripts in them. All else that the tools offer (folders, environment, jobs, files) is
+done by scripts of `inside`, the same for every provider, so paths are checked in the sandbox.
 
 A sandbox must have bash, GNU coreutils, findutils and grep, and util-linux's `setsid` and `flock`.
 """
@@ -18,7 +18,7 @@ Stream = Literal["stdout", "stderr"]
 Output = Callable[[Stream, bytes], Awaitable[None]]
 """Takes what a script writes, in order for each stream, in pieces of any size, as it comes.
 
-It may be slow, and then the provider reads slowly, too. It must be awaited, never run beside itself.
+It may be slow, and then the provider reads slowly, too. It is awaited, never run beside itself.
 """
 
 STATE = "/var/tmp/brain"  # noqa: S108 - a folder inside a sandbox
@@ -64,7 +64,7 @@ class Remote(Protocol):
     off or outlasts the SDK's where that may be shorter. Nothing is retried that may have had an
     effect, unless the provider itself makes the repetition harmless.
 
-    Every method raises `Refused`, `Lost` and (but for `find` and `create`) `Gone`, and nothing else:
+    Every method raises `Refused`, `Lost` and (but for `find` and `create`) `Gone`, and no other:
     the SDK's own exceptions are translated in one place.
     """
 
