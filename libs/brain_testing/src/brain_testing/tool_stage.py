@@ -21,6 +21,7 @@ from brain_testing.api import Api, Frame
 from brain_testing.desk import within
 from brain_testing.reading import read_until
 from brain_testing.running import RunningBrain, Setup, running_brain
+from brain_testing.scripted_model import Known
 from brain_testing.tool_cases import Case
 from brain_testing.tool_server import ToolServer
 
@@ -123,7 +124,8 @@ async def open_stage(cases: Sequence[Case]) -> AsyncGenerator[Stage]:
         setup = Setup(
             tools=[_binding(_tool(n), *service) for n, service in _counted(services)],
             env={"TOOL_TOKEN": TOKEN},
-            tuning=Tuning(models={"recording": model}),
+            # Its window is without limit: what it is told is never summed up before it is noted.
+            tuning=Tuning(models={"recording": model}, known=Known()),
         )
         brain: RunningBrain = await stack.enter_async_context(running_brain(setup))
         api = await stack.enter_async_context(Api(brain.url, brain.key))
