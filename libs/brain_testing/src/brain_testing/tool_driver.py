@@ -14,6 +14,7 @@ from msgspec import Raw
 
 from brain.engine.tool.catalog import Binding, Catalog
 from brain.engine.tool.dispatch import HttpToolCaller
+from brain.engine.tool.http_connection import always
 from brain.engine.tool.inspection import Inspections
 from brain.engine.tool.limits import Limits
 from brain.engine.tool.protocol import RunningCall, ToolCall
@@ -88,6 +89,7 @@ class ToolDriver:
         limits: Limits | None = None,
         clock: Clock | None = None,
         env: Mapping[str, str] | None = None,
+        may_send: Callable[[], bool] = always,
     ) -> HttpToolCaller:
         """A caller for these tools."""
         caller = HttpToolCaller(
@@ -97,6 +99,7 @@ class ToolDriver:
             env=env or {},
             limits=limits or Limits(),
             clock=clock or SystemClock(),
+            may_send=may_send,
         )
         self._callers.append(caller)
         return caller

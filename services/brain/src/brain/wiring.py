@@ -7,6 +7,7 @@ import asyncio
 import os
 import signal
 import socket
+import time
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -103,7 +104,7 @@ async def running_engine(
             log = tuning.around_log(log)
         catalog = _catalog(config)
         inspections = Inspections()
-        caller = _tool_caller(config, catalog, inspections, env, tuning)
+        caller = _tool_caller(config, catalog, inspections, env, tuning, _lease_on(log))
         stack.push_async_callback(caller.aclose)
         models = _models(config, env, tuning)
         stack.push_async_callback(models.aclose)
@@ -155,12 +156,18 @@ def _catalog(config: CheckedConfig) -> Catalog:
         raise StartError(f"A schema can't be used: {error}.") from error
 
 
+def _lease_on(log: EventLog) -> Callable[[], bool]:
+    """Whether the engine still owns, for sure, what it owned."""
+    return lambda: time.monotonic() < log.lease_ends()
+
+
 def _tool_caller(
     config: CheckedConfig,
     catalog: Catalog,
     inspections: Inspections,
     env: Mapping[str, str],
     tuning: Tuning,
+    may_send: Callable[[], bool],
 ) -> HttpToolCaller:
     try:
         return HttpToolCaller(
@@ -170,6 +177,7 @@ def _tool_caller(
             env=env,
             limits=tuning.limits,
             clock=tuning.clock,
+            may_send=may_send,
         )
     except ValueError as error:  # a proxy variable; the message never repeats its value
         raise StartError(f"Tools can't be called: {error}.") from None

@@ -23,7 +23,7 @@ PUBLIC_PATHS = frozenset({"/healthz", "/readyz", "/openapi.json", "/docs"})
 TOKEN_PREFIX = "insp_"  # noqa: S105 - what tokens begin with, not one of them
 
 _BEARER = re.compile(r"bearer +(\S+) *", re.IGNORECASE)
-_READABLE = re.compile(r"/sessions/([^/]+)(?:/events)?")
+_READABLE = re.compile(r"/sessions/([!-.0-~]+)(?:/events)?")
 
 
 @dataclass(frozen=True)
@@ -77,19 +77,23 @@ class AuthMiddleware:
 
 
 async def _inspector(scope: Scope, token: str) -> Caller:
-    resolved = await resolve(scope["app"].state.engine, token)
+    wanted = _READABLE.fullmatch(scope["path"])
+    asked = "" if wanted is None else wanted[1]
+    resolved = await resolve(scope["app"].state.engine, token, asked)
     if resolved is None:
         raise unauthorized()
     tenant_id, session_id = resolved
-    wanted = _READABLE.fullmatch(scope["path"])
     if scope["method"] != "GET" or wanted is None or wanted[1] != session_id:
         raise forbidden()
     return Caller(tenant_id, token)
 
 
-async def resolve(engine: EngineClient, token: str) -> tuple[str, str] | None:
-    """The tenant and session that an inspection token reads, None once its call has returned."""
-    request = ResolveInspectionTokenRequest(inspection_token=token)
+async def resolve(engine: EngineClient, token: str, session_id: str) -> tuple[str, str] | None:
+    """The tenant and session that an inspection token reads, None once its call has returned.
+
+    `session_id` is the session that is to be read: the engine that has it knows the token.
+    """
+    request = ResolveInspectionTokenRequest(inspection_token=token, session_id=session_id)
     try:
         answer = await engine.call(lambda to: to.ResolveInspectionToken, request)
     except AioRpcError as error:

@@ -216,6 +216,7 @@ class SessionServicer(SessionServiceServicer):
     ) -> pb.ResolveInspectionTokenResponse:
         reads = self._inspections.resolve(request.inspection_token)
         if reads is None:
+            await self._manager.raise_if_elsewhere(request.session_id)
             message = "The inspection token isn't valid, or its call has returned."
             await context.abort(grpc.StatusCode.UNAUTHENTICATED, message)
         return pb.ResolveInspectionTokenResponse(tenant_id=reads[0], session_id=reads[1])

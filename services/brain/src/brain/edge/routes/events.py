@@ -79,7 +79,7 @@ async def _stream(
         follower,
         standing,
         beat_seconds=_beat_seconds(context),
-        still_allowed=_still_allowed(context),
+        still_allowed=_still_allowed(context, session_id),
     )
 
 
@@ -91,14 +91,14 @@ def _beat_seconds(context: Context) -> float:
     return min(settings.heartbeat_seconds, settings.token_check_seconds)
 
 
-def _still_allowed(context: Context) -> StillAllowed | None:
+def _still_allowed(context: Context, session_id: str) -> StillAllowed | None:
     token = context.caller.inspection_token
     if token is None:
         return None
 
     async def check() -> bool:
         try:
-            return await auth.resolve(context.engine, token) is not None
+            return await auth.resolve(context.engine, token, session_id) is not None
         except AioRpcError:
             return True  # the engine is away: it will be asked again
 

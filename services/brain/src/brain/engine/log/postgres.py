@@ -130,6 +130,9 @@ class PostgresLog:
         operation = writes.release(session_id, epoch, self._lease)
         await self._lane(session_id).submit(session_id, _ALONE, operation)
 
+    async def owner(self, session_id: str) -> str | None:
+        return await reads.owner(self._readers, session_id, self._lease.engine_id)
+
     async def lost(self, owned: Sequence[Claimed]) -> Sequence[str]:
         ids, epochs = [each.session_id for each in owned], [each.epoch for each in owned]
         engine_id = self._lease.engine_id

@@ -33,6 +33,15 @@ async def session(readers: Readers, session_id: str) -> SessionRecord | None:
     return _record(rows[0]) if rows else None
 
 
+async def owner(readers: Readers, session_id: str, engine_id: str) -> str | None:
+    """The address of the engine at work that owns a session, None if that is `engine_id`."""
+    rows = await readers.fetch(_Q["owner_of"], session_id)
+    if not rows:
+        return None
+    _, owner_id, address = rows[0]
+    return None if owner_id == engine_id else address
+
+
 async def sessions(
     readers: Readers, tenant_id: str, limit: int, cursor: str | None, status: Status | None
 ) -> SessionPage:

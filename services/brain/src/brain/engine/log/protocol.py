@@ -182,6 +182,10 @@ class EventLog(Protocol):
         """Let a session go, so that any engine may claim it. Does nothing to what isn't ours."""
         ...
 
+    async def owner(self, session_id: str) -> str | None:
+        """The address of the other engine that owns a session, while its lease holds."""
+        ...
+
     async def lost(self, owned: Sequence[Claimed]) -> Sequence[str]:
         """Ids of those sessions which this engine doesn't own by that epoch any more.
 

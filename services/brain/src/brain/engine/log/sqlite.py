@@ -101,6 +101,9 @@ class SqliteLog:
     async def release(self, session_id: str, epoch: int) -> None:
         """There is nobody to let it go for."""
 
+    async def owner(self, session_id: str) -> str | None:  # noqa: ARG002
+        return None
+
     async def lost(self, owned: Sequence[Claimed]) -> Sequence[str]:  # noqa: ARG002
         return ()
 

@@ -134,6 +134,13 @@ class SessionManager:
             record.status, record.last_seq, not record.open
         )
 
+    async def raise_if_elsewhere(self, session_id: str) -> None:
+        """Raises: Elsewhere, if another engine owns the session; LogUnavailable."""
+        if session_id not in self._actors:
+            owner = await self._parts.log.owner(session_id)
+            if owner is not None:
+                raise Elsewhere(owner)
+
     async def recover(self) -> int:
         """Take up the sessions that have work in them and that nobody works at; their number."""
         recovered = 0

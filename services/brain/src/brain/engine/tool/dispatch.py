@@ -16,6 +16,7 @@ from brain.engine.tool.checker import Checker
 from brain.engine.tool.checks import Checked
 from brain.engine.tool.flight import Flight
 from brain.engine.tool.http_call import HttpClient, Post
+from brain.engine.tool.http_connection import always
 from brain.engine.tool.inspection import Inspections
 from brain.engine.tool.limits import Limits
 from brain.engine.tool.mcp.post import McpPost
@@ -56,14 +57,18 @@ class HttpToolCaller:
         env: Mapping[str, str],
         clock: Clock,
         limits: Limits = _DEFAULT_LIMITS,
+        may_send: Callable[[], bool] = always,
     ) -> None:
-        """`env` is where the proxy is looked up; `ValueError` if it names one of no use."""
+        """`env` is where the proxy is looked up; `ValueError` if it names one of no use.
+
+        `may_send` is asked at the last moment before a call is sent.
+        """
         self._catalog = catalog
         self._inspections = inspections
         self._brain_url = brain_url
         self._clock = clock
         self._limits = limits
-        self._client = HttpClient(env, limits)
+        self._client = HttpClient(env, limits, may_send)
         self._mcp = _mcp_client(catalog, self._client, limits)
         self._checker = Checker(limits.validation_seconds)
 

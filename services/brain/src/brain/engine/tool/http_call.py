@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 
 from msgspec import Struct
 
-from brain.engine.tool.http_connection import Connection, Connections
+from brain.engine.tool.http_connection import Connection, Connections, always
 from brain.engine.tool.http_response import HttpResponse, NotHttp
 from brain.engine.tool.http_target import Target, parse_target
 from brain.engine.tool.json_reply import read_json, too_large
@@ -36,9 +36,11 @@ class HttpClient:
     Whoever speaks another protocol over HTTP shares its connections, and takes turns with it.
     """
 
-    def __init__(self, env: Mapping[str, str], limits: Limits) -> None:
+    def __init__(
+        self, env: Mapping[str, str], limits: Limits, may_send: Callable[[], bool] = always
+    ) -> None:
         """Raises `ValueError` if `env` names a proxy that can't be used."""
-        self.connections = Connections(Proxies(env), limits.reuse_seconds)
+        self.connections = Connections(Proxies(env), limits.reuse_seconds, may_send)
         self._header_bytes = limits.header_bytes
         self.pace = Pace()
 

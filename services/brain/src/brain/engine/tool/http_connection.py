@@ -7,6 +7,7 @@ nothing has come over it meanwhile. Nothing here ever sends a request, let alone
 import asyncio
 import ssl
 from collections import defaultdict
+from collections.abc import Callable
 from functools import cached_property
 
 from msgspec import Struct
@@ -39,11 +40,24 @@ class Connection(Struct, frozen=True):
         return self.key.proxy if self.key.scheme == "http" else None
 
 
+def always() -> bool:
+    """Where there is only one engine, nobody can take its sessions over."""
+    return True
+
+
 class Connections:
     """Opens connections, and keeps them for `reuse_seconds`. Use it in one event loop."""
 
-    def __init__(self, proxies: Proxies, reuse_seconds: float) -> None:
+    def __init__(
+        self, proxies: Proxies, reuse_seconds: float, may_send: Callable[[], bool] = always
+    ) -> None:
+        """`may_send` is asked when a connection is ready, at the last moment before a request.
+
+        An engine that was paused for so long that another may have taken its sessions over must
+        send nothing any more.
+        """
         self._proxies = proxies
+        self._may_send = may_send
         self._reuse_seconds = reuse_seconds
         self._resolver = Resolver()
         self._idle: defaultdict[_Key, list[Connection]] = defaultdict(list)
@@ -54,7 +68,14 @@ class Connections:
         return ssl.create_default_context()
 
     async def get(self, target: Target) -> Connection | Failure:
-        """A connection that is ready for a request."""
+        """A connection that is ready for a request. Write it before giving up control."""
+        connection = await self._ready(target)
+        if isinstance(connection, Connection) and not self._may_send():
+            connection.wire.drop()
+            return Failure(Code.REFUSED_UNAVAILABLE, "This server may no longer serve the session.")
+        return connection
+
+    async def _ready(self, target: Target) -> Connection | Failure:
         proxy = self._proxies.for_target(target)
         key = _Key(target.scheme, target.host, target.port, proxy)
         idle = self._idle.get(key)

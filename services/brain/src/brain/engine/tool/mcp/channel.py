@@ -28,7 +28,7 @@ class Channel:
         self._header_bytes = header_bytes
 
     async def connect(self) -> Connection | Failure:
-        """A connection that is ready for a request."""
+        """A connection that is ready for a request. Write it before giving up control."""
         return await self._http.connections.get(self._target)
 
     def write(
