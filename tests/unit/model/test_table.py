@@ -89,11 +89,11 @@ async def test_the_operators_figures_win_over_those_that_ship(tmp_path: Path) ->
     await models.aclose()
 
 
-async def test_a_model_of_which_nothing_is_known_has_a_usual_window(tmp_path: Path) -> None:
+async def test_a_model_of_which_nothing_is_known_works_and_has_no_window(tmp_path: Path) -> None:
     models = build_models(_checked(tmp_path, '{"models": [{"provider": "ollama"}]}'))
 
     assert models.find("ollama/anything") is not None
-    assert models.window("ollama/anything") == 128_000
+    assert models.window("ollama/anything") is None
     assert models.window("demo/script") is None
     await models.aclose()
 

@@ -44,7 +44,9 @@ class Gate:
             self.left.set()
 
 
-Piece = Delta | Answer | Failure | Gate
+Piece = Delta | Answer | Failure | Gate | Exception
+"""An exception is raised there, which no model ought to do."""
+
 Reply = tuple[Piece, ...]
 Script = Callable[[ModelRequest], Reply]
 
@@ -96,6 +98,8 @@ class ScriptedModel:
         for piece in self._next(request):
             if isinstance(piece, Gate):
                 await piece.pass_through()
+            elif isinstance(piece, Exception):
+                raise piece
             else:
                 yield piece
 

@@ -11,9 +11,12 @@ from msgspec import Struct
 from brain.engine.harness.interrupt import Interrupt
 from brain.engine.model.protocol import Model
 from brain.engine.tool.protocol import ToolCaller
-from brain_core.events import CompactionFailed, ContextCompacted, Event, EventData
+from brain_core.events import CompactionFailed, ContextCompacted, ErrorInfo, Event, EventData
 from brain_core.session import SessionConfig, ToolSpec
 from brain_core.usage import Usage
+
+INTERNAL_ERROR = ErrorInfo("internal_error", "Something went wrong inside Brain.")
+"""What is said of a bug of ours; the log of the engine says more."""
 
 
 class KnownModels(Protocol):

@@ -6,10 +6,6 @@ from brain.engine.model.pricing import ModelTable, shipped
 from brain.engine.model.protocol import Model, split_model_id
 from brain_core.usage import Usage
 
-USUAL_WINDOW = 128_000
-"""Taken for a model of which nothing is known. Most read as much; should one read less, its
-provider says that a request is too long, and the context is compacted then."""
-
 
 async def _nothing_to_close() -> None:
     pass
@@ -45,10 +41,8 @@ class ModelRegistry:
         )
 
     def window(self, model_id: str) -> int | None:
-        """How many tokens a request to this model may have; None if there is no limit to it."""
-        provider, _ = split_model_id(model_id)
-        known = self._table.window(model_id)
-        return USUAL_WINDOW if known is None and provider not in self._named else known
+        """How many tokens a request to this model may have, or None if that isn't known."""
+        return self._table.window(model_id)
 
     def cost(self, model_id: str, usage: Usage) -> float | None:
         """What this usage of one call costs in US dollars, or None if that isn't known."""

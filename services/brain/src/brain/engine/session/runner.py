@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Sequence
 
 import structlog
 
-from brain.engine.harness.protocol import Agent
+from brain.engine.harness.protocol import INTERNAL_ERROR, Agent
 from brain.engine.log.protocol import LogUnavailable, StaleOwner
 from brain.engine.model.protocol import Model, Models
 from brain.engine.session.answers import Answer, Attempt, Interrupted
@@ -22,7 +22,6 @@ from brain.engine.tool.protocol import ToolCaller
 from brain_core import ids
 from brain_core.events import (
     CompactionFailed,
-    ErrorInfo,
     EventData,
     TurnFailed,
     TurnInterrupted,
@@ -30,7 +29,6 @@ from brain_core.events import (
 )
 
 _log = structlog.get_logger(__name__)
-_INTERNAL_ERROR = ErrorInfo("internal_error", "Something went wrong inside Brain.")
 
 
 class TurnRunner:
@@ -156,10 +154,13 @@ class TurnRunner:
         """The harness at work. Gives the events that end the turn."""
         try:
             return await self._agent.run(turn)
-        except Exception:  # noqa: BLE001 - a bug of ours ends the turn, not the session
+        except (Exception, asyncio.CancelledError):  # a bug of ours ends the turn, not the session
+            task = asyncio.current_task()
+            if task is not None and task.cancelling():
+                raise  # the engine stops: the turn goes on at its next start
             self._journal.raise_if_broken()
             _log.exception("turn_crashed", session_id=self._session_id, turn_id=turn.turn_id)
-            return (TurnFailed(_INTERNAL_ERROR, turn.spent().turn),)
+            return (TurnFailed(INTERNAL_ERROR, turn.spent().turn),)
 
     async def _run_compaction(self, compaction: RunningCompaction) -> None:
         try:
@@ -168,7 +169,7 @@ class TurnRunner:
             _log.error("compaction_lost_its_log", session_id=self._session_id, error=str(error))
         except Exception:  # noqa: BLE001 - a bug of ours ends the compaction, not the session
             _log.exception("compaction_crashed", session_id=self._session_id)
-            compaction.done = CompactionFailed(_INTERNAL_ERROR)
+            compaction.done = CompactionFailed(INTERNAL_ERROR)
         finally:
             self.compaction, self._task = None, None
             compaction.ended.set()
