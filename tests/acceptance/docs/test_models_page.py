@@ -9,6 +9,8 @@ import pytest
 
 from brain.cli.advice import ADVICE
 from brain.config.providers import PROVIDERS
+from brain.engine.harness.pi.summary import BAD_SUMMARY
+from brain.engine.harness.protocol import INTERNAL_ERROR
 from brain.engine.model.failures import Code
 from brain.engine.model.pricing import shipped
 from brain_testing.api import Api
@@ -163,7 +165,8 @@ def test_every_way_to_fail_is_on_the_page() -> None:
     firsts = re.findall(r"^\| (`.*?) \|", SECTIONS["When it fails"], re.MULTILINE)
     codes = {code for first in firsts for code in re.findall(r"`(\w+)`", first)} - {"code"}
 
-    assert codes == {*map(str, Code), "model_unavailable"}
+    ours = {"model_unavailable", BAD_SUMMARY, INTERNAL_ERROR.code}
+    assert codes == {*map(str, Code), *ours}
     assert ADVICE.keys() - codes == {"recovery_limit"}
 
 

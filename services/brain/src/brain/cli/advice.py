@@ -18,6 +18,7 @@ ADVICE = {
     "idle_timeout": "Say it again, or raise idle_timeout_seconds in the host config.",
     "bad_stream": "Check the provider's api and base_url in the host config.",
     "content_refused": "Say it in another way.",
+    "bad_summary": "Say it again, or start a new chat.",
     "recovery_limit": "Say it again.",
 }
 
