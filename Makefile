@@ -63,7 +63,7 @@ chaos: .venv/dev.ready ## Kill processes at random for SECONDS, then check that 
 	@$(BIN)/python -m brain_testing.chaos --seconds $(SECONDS) $(if $(SEED),--seed $(SEED)) $(ARGS)
 
 .PHONY: lint
-lint: lint-format lint-code lint-types lint-layers lint-size lint-imports lint-lock lint-leaks lint-stubs lint-proto ## Run every check but the tests
+lint: lint-format lint-code lint-types lint-layers lint-size lint-imports lint-lock lint-leaks lint-stubs lint-client lint-proto ## Run every check but the tests
 
 .PHONY: lint-format
 lint-format: .venv/dev.ready ## Check: the formatter would change nothing
@@ -101,6 +101,10 @@ lint-leaks: .venv/dev.ready ## Check: no index address, machine path or secret i
 lint-stubs: .venv/dev.ready ## Check: the gRPC stubs are those of proto/
 	@tools/check_stubs.sh
 
+.PHONY: lint-client
+lint-client: .venv/dev.ready ## Check: the synchronous client is what the asynchronous one makes
+	@$(BIN)/python tools/sync_client.py --check
+
 .PHONY: lint-proto
 lint-proto: tools/buf/node_modules/.ready ## Check: buf's rules for proto/ (needs npm)
 	@tools/buf/node_modules/.bin/buf lint
@@ -113,6 +117,10 @@ format: .venv/dev.ready ## Format the code and mend what ruff can mend
 .PHONY: proto
 proto: .venv/dev.ready ## Generate the gRPC stubs from proto/
 	@tools/protogen.sh libs/brainapi/src
+
+.PHONY: sync-client
+sync-client: .venv/dev.ready ## Make the synchronous client out of the asynchronous one
+	@$(BIN)/python tools/sync_client.py
 
 .PHONY: lock
 lock: $(BIN)/uv ## Pin the dependencies anew (ARGS=--upgrade takes newer ones)

@@ -2,13 +2,13 @@
 
 import asyncio
 from collections.abc import AsyncGenerator
-from typing import Any
 
 import pytest
 from aiohttp import web
 from aiohttp.test_utils import BaseTestServer, TestServer
 
 from brain_client import AsyncBrain, BrainError, BrainUnavailable
+from brain_client.types import Event
 from brain_testing.api import Api
 from brain_testing.desk import Desk, within
 from brain_testing.running import RunningBrain
@@ -78,7 +78,7 @@ async def test_a_follower_outlives_the_edge_and_misses_and_repeats_nothing(
     session = await client.create(DEMO)
     await session.send("/call ask {}")
     call = await desk.next_call()
-    seen: list[dict[str, Any]] = []
+    seen: list[Event] = []
     joined = asyncio.Event()
 
     async def follow() -> None:

@@ -1,11 +1,12 @@
 """A turn's events, as `brain chat` tells them."""
 
 import io
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from brain.cli.say import Teller
+from brain_client.types import Event
 
 Json = dict[str, Any]
 
@@ -14,7 +15,7 @@ def told(*events: tuple[str, Json], thinking: bool = False) -> str:
     out = io.StringIO()
     teller = Teller(out, thinking=thinking)
     for kind, data in events:
-        teller.tell({"type": kind, "data": data})
+        teller.tell(cast("Event", {"type": kind, "data": data}))
     return out.getvalue()
 
 

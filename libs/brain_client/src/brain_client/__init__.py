@@ -1,12 +1,30 @@
 """The Python client of Brain's HTTP API.
 
-async with AsyncBrain() as brain:
-    session = await brain.create({"harness": "pi", "config": {"model": "demo/script"}})
-    async for event in session.run("hello"):
+with Brain() as brain:
+    session = brain.create({"harness": "pi", "config": {"model": "demo/script"}})
+    for event in session.run("hello"):
         print(event["type"])
+
+`AsyncBrain` does the same for asyncio.
 """
 
-from brain_client.aio import AsyncBrain, AsyncSession
-from brain_client.errors import BrainError, BrainUnavailable
+from brain_client.aio.brain import AsyncBrain
+from brain_client.aio.session import AsyncSession
+from brain_client.errors import BrainError, BrainTimeout, BrainUnavailable, TurnFailed
+from brain_client.sync.brain import Brain
+from brain_client.sync.session import Session
+from brain_client.types import image, text, text_of
 
-__all__ = ["AsyncBrain", "AsyncSession", "BrainError", "BrainUnavailable"]
+__all__ = [
+    "AsyncBrain",
+    "AsyncSession",
+    "Brain",
+    "BrainError",
+    "BrainTimeout",
+    "BrainUnavailable",
+    "Session",
+    "TurnFailed",
+    "image",
+    "text",
+    "text_of",
+]

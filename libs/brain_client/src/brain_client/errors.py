@@ -24,6 +24,14 @@ class BrainTimeout(BrainUnavailable):
     """Brain didn't answer in time."""
 
 
+class TurnFailed(Exception):
+    """A turn ended without an answer. `code` says how, as in `turn.failed`, or is `interrupted`."""
+
+    def __init__(self, code: str, message: str) -> None:
+        self.code = code
+        super().__init__(message)
+
+
 def _details(errors: Any) -> list[str]:
     try:
         return [f"{each['pointer']}: {each['detail']}" for each in errors or ()]

@@ -8,6 +8,7 @@ from brain.cli.connect import find_session, with_brain
 from brain.cli.plain import plain
 from brain.cli.say import compact
 from brain_client import AsyncBrain
+from brain_client.types import Event, SessionData
 
 Json = dict[str, Any]
 _PAGE = 200
@@ -36,7 +37,7 @@ def sessions(given: argparse.Namespace) -> int:
 def events(given: argparse.Namespace) -> int:
     """Print a session's events, one a line; gives the exit code."""
 
-    def show(event: Json) -> None:
+    def show(event: Event) -> None:
         _print(json.dumps(event) if given.json else _event_line(event))
 
     async def read(brain: AsyncBrain) -> int:
@@ -56,14 +57,14 @@ def events(given: argparse.Namespace) -> int:
     return with_brain(given, read)
 
 
-def _session_line(session: Json) -> str:
+def _session_line(session: SessionData) -> str:
     config: Json = session["config"]
     tools = ",".join(config.get("tools", ()))
     parts = (session["id"], f"{session['status']:<7}", session["created_at"], config["model"])
     return "  ".join((*parts, tools)).rstrip()
 
 
-def _event_line(event: Json) -> str:
+def _event_line(event: Event) -> str:
     """Its number (a dot for a live one), its time, its type, its data."""
     time = event.get("created_at", "")[11:23]
     data = compact(event["data"], _MAX_SHOWN)

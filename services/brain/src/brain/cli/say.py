@@ -6,6 +6,7 @@ from typing import Any, Protocol, TextIO
 
 from brain.cli.advice import advice
 from brain.cli.plain import plain
+from brain_client.types import Event
 
 Json = dict[str, Any]
 _MAX_SHOWN = 2000
@@ -17,7 +18,7 @@ class Listener(Protocol):
 
     completed: bool
 
-    def tell(self, event: Json) -> None: ...
+    def tell(self, event: Event) -> None: ...
 
 
 class JsonTeller:
@@ -27,7 +28,7 @@ class JsonTeller:
         self.completed = False
         self._out = out
 
-    def tell(self, event: Json) -> None:
+    def tell(self, event: Event) -> None:
         """Print it."""
         self.completed = self.completed or event["type"] == "turn.completed"
         self._out.write(json.dumps(event) + "\n")
@@ -59,7 +60,7 @@ class Teller:
             "session.closed": lambda _: self._line("(the session is closed)"),
         }
 
-    def tell(self, event: Json) -> None:
+    def tell(self, event: Event) -> None:
         """Say what an event means to a reader, if anything."""
         how = self._how.get(event["type"])
         if how is not None:

@@ -1,0 +1,1 @@
+"""The asynchronous client. `sync` is made from it by `make sync-client`: change it here."""

@@ -1,0 +1,1 @@
+"""The synchronous client, made from `aio` by `make sync-client`: change it there."""
