@@ -23,7 +23,7 @@ README = (ROOT / "libs/brain_client/README.md").read_text("utf-8")
 TOOLS_PAGE_SNIPPET = """
 tools = brain.catalog()["tools"]
 session = brain.create({"harness": "pi", "config": {"model": "openai/gpt-4.1-mini", "tools": ["ask"]}})
-"""
+"""  # noqa: E501 (as it stands there)
 
 
 @pytest.fixture
