@@ -66,6 +66,12 @@ async def until_lapsed(log: EventLog) -> None:
             await asyncio.sleep(0.02)
 
 
+def test_a_lease_leaves_others_time_to_take_over_within_fifteen_seconds() -> None:
+    times = LeaseTimes()
+    assert times.length + times.renewal <= 8, "the rest is for looking, and for waking sessions"
+    assert 4 * times.renewal < times.length, "some renewals may be late, and nothing is lost"
+
+
 async def test_a_session_of_one_engine_is_not_given_to_another(open_log: Open) -> None:
     one, other = await open_log("unix:/one.sock"), await open_log("unix:/other.sock")
     session_id = await working(one)

@@ -12,8 +12,9 @@ from brain.engine.session.manager import SessionManager
 from brain_core.clock import Clock, rfc3339
 
 _log = structlog.get_logger(__name__)
-_MEND_SECONDS = 2.0
-"""How soon the engine sees by itself that its log has failed, or is there again."""
+_LOOK_SECONDS = 1.0
+"""How soon the engine sees by itself that its log has failed, or is there again, and what other
+engines have left."""
 _ERASE_SECONDS = 3600.0
 
 
@@ -50,7 +51,7 @@ class Housekeeping:
         while True:
             await self._erase_old_sessions()
             await self._forget_answers()
-            await asyncio.sleep(min(_MEND_SECONDS, self._times.rest_after))
+            await asyncio.sleep(min(_LOOK_SECONDS, self._times.rest_after))
             await self._tell_health()
             await self._manager.mend()
             await self._look_at_others()

@@ -22,10 +22,14 @@ _log = structlog.get_logger(__name__)
 
 
 class LeaseTimes(Struct, frozen=True):
-    """Seconds: how long a lease is, and how often it is renewed."""
+    """Seconds: how long a lease is, and how often it is renewed.
 
-    length: float = 10.0
-    renewal: float = 2.0
+    Others take over once it has lapsed and one of them has looked: within 15 s, on a machine that
+    has much else to do, too.
+    """
+
+    length: float = 6.0
+    renewal: float = 1.0
 
 
 class EngineLease:
@@ -65,8 +69,12 @@ class EngineLease:
         Only then can this engine say of others that they have not: after Postgres has been away,
         everyone first gets the time to come back.
         """
-        now, a_while = time.monotonic(), 2 * self._times.renewal
+        now, a_while = time.monotonic(), self._a_while
         return now - self._renewed < a_while < now - self._steady_since
+
+    @property
+    def _a_while(self) -> float:
+        return self._times.length / 2
 
     async def renew(self) -> None:
         """Renew it now. Raises: LogUnavailable."""
@@ -109,7 +117,7 @@ class EngineLease:
             self._whole = False
             _log.warning("lease_lost", engine_id=self.engine_id)
             return
-        if before - self._renewed > 2 * self._times.renewal:
+        if before - self._renewed > self._a_while:
             self._steady_since = before
         self._renewed_at(before)
 
