@@ -35,6 +35,11 @@ class ManualClock:
                 self._sleepers.remove(sleeper)
                 heapq.heapify(self._sleepers)
 
+    @property
+    def sleepers(self) -> int:
+        """How many sleep."""
+        return len(self._sleepers)
+
     async def asleep(self, sleepers: int) -> None:
         """Wait until so many sleep."""
         async with asyncio.timeout(_PATIENCE):
