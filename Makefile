@@ -49,6 +49,10 @@ test-mock-llm: .venv/dev.ready tools/mock-llm/node_modules/.ready ## Test agains
 test-mcp: .venv/dev.ready tools/mcp-servers/node_modules/.ready ## Test against MCP servers and the conformance suite that others wrote (needs npm)
 	@$(BIN)/pytest --numprocesses=0 tests/mcp_servers $(ARGS)
 
+.PHONY: test-client-js
+test-client-js: .venv/dev.ready libs/brain-client-js/node_modules/.ready ## Build and test the TypeScript client (needs npm)
+	@cd libs/brain-client-js && npm run --silent build && npm test --silent
+
 .PHONY: test-browser
 test-browser: .venv/dev.ready ## Run the tests of the operators' page in Chromium (installed if need be)
 	@tools/chromium.sh
@@ -144,7 +148,7 @@ bench-models: .venv/dev.ready ## Measure reading a model's stream beside the off
 
 .PHONY: clean
 clean: ## Remove what the targets above made; .brain/, which holds your data, stays
-	@rm -rf .venv tools/buf/node_modules tools/mcp-servers/node_modules tools/mock-llm/node_modules .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	@rm -rf .venv tools/buf/node_modules tools/mcp-servers/node_modules tools/mock-llm/node_modules libs/brain-client-js/node_modules libs/brain-client-js/dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	@find libs services tests bench tools -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The stamps say that .venv holds what the lock files and the members ask for.
@@ -187,4 +191,9 @@ tools/mock-llm/node_modules/.ready: tools/mock-llm/package-lock.json
 tools/mcp-servers/node_modules/.ready: tools/mcp-servers/package-lock.json
 	@command -v npm >/dev/null || { echo "make test-mcp needs npm: install Node.js with npm."; exit 1; }
 	@cd tools/mcp-servers && npm ci --silent --no-audit --no-fund
+	@touch $@
+
+libs/brain-client-js/node_modules/.ready: libs/brain-client-js/package-lock.json
+	@command -v npm >/dev/null || { echo "make test-client-js needs npm: install Node.js with npm."; exit 1; }
+	@cd libs/brain-client-js && npm ci --silent --no-audit --no-fund --ignore-scripts
 	@touch $@

@@ -108,7 +108,8 @@ class AsyncSession:
         async with aclosing(self.events(after=self._seen, until="idle")) as rest:
             async for event in rest:
                 self._seen = event.get("seq", self._seen)
-                yield event
+                if event["type"] != "session.state":  # the beginning of another stream
+                    yield event
 
     async def _following(self, content: Content, delivery: Delivery) -> AsyncGenerator[Event, None]:
         """The events from the message on, until the next end of a turn."""

@@ -106,7 +106,8 @@ class Session:
         with closing(self.events(after=self._seen, until="idle")) as rest:
             for event in rest:
                 self._seen = event.get("seq", self._seen)
-                yield event
+                if event["type"] != "session.state":  # the beginning of another stream
+                    yield event
 
     def _following(self, content: Content, delivery: Delivery) -> Generator[Event, None]:
         """The events from the message on, until the next end of a turn."""
