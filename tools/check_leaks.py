@@ -13,7 +13,9 @@ from pathlib import Path
 FORBIDDEN = {
     "the address of a package index": r"(?i)pypi[.](org|io)|pythonhosted[.]org|registry[.]npmjs[.]",
     "an index option": r"^--?(i |index-url|extra-index-url|find-links|trusted-host)",
-    "a path of one machine": r"(?<![\w.$}/-])/(root|work|Users|home)/[A-Za-z0-9]",
+    # The homes in E2B's and Daytona's sandboxes are no machine's.
+    "a path of one machine": r"(?<![\w.$}/-])/(?!home/(user|daytona)\b)"
+    r"(root|work|Users|home)/[A-Za-z0-9]",
     "a private key": r"BEGIN [A-Z ]*PRIVATE[ ]KEY",
     "an API key": r"\b(sk-[A-Za-z0-9_-]{20,}|ghp_[A-Za-z0-9]{30,}|AKIA[0-9A-Z]{16})\b",
 }
