@@ -123,6 +123,20 @@ async def test_lines_that_were_typed_ahead_are_not_sent_after_the_end(
     ]
 
 
+@pytest.mark.requirement("CLI-01")
+async def test_the_tools_and_the_usage_are_said_when_asked_for(env: dict[str, str]) -> None:
+    async with chat_on_a_terminal("--tools", "ask", env=env) as terminal:
+        await terminal.shows("> ")
+        terminal.type("/tools\n")
+        await terminal.shows("(tools: ask)")
+        terminal.type("one two three\n")
+        await terminal.shows("You said: one two three\n> ")
+        terminal.type("/usage\n")
+        await terminal.shows("(used: input 3, output 5, cached -, USD 0.0000)")
+        terminal.type("/exit\n")
+        assert await terminal.ends() == 0
+
+
 async def test_what_is_pasted_at_once_is_one_message(env: dict[str, str]) -> None:
     async with chat_on_a_terminal(env=env) as terminal:
         await terminal.shows("> ")

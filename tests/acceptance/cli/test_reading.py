@@ -88,3 +88,29 @@ async def test_a_session_that_is_not_there_is_one_clear_line(
     code, said = await finished(BRAIN, "events", "ses_no", *options, folder=tmp_path, env=env)
 
     assert (code, said) == (1, "brain events: there is no session ses_no for this key.\n")
+
+
+@pytest.mark.requirement("CLI-01")
+async def test_usage_is_a_table_for_people_and_json_for_programs(
+    env: dict[str, str], tmp_path: Path, api: Api
+) -> None:
+    await api.turn(await api.create(), "one two three")
+    code, said = await finished(BRAIN, "usage", folder=tmp_path, env=env)
+    heading, row, total = said.splitlines()
+    assert code == 0
+    assert heading.split() == ["day", "model", "input", "output", "cached", "USD"]
+    assert row.split()[1:] == ["demo/script", "3", "5", "-", "0.0000"]
+    assert total.split() == ["total", "3", "5", "-", "0.0000"]
+
+    code, said = await finished(BRAIN, "usage", "--json", folder=tmp_path, env=env)
+    assert [json.loads(line) for line in said.splitlines()] == (
+        await api.http.get("/usage")
+    ).json()["usage"]
+
+
+@pytest.mark.requirement("CLI-01")
+async def test_a_day_that_is_none_is_refused(env: dict[str, str], tmp_path: Path) -> None:
+    code, said = await finished(BRAIN, "usage", "--from", "yesterday", folder=tmp_path, env=env)
+    assert code == 1
+    assert "from" in said
+    assert "Traceback" not in said

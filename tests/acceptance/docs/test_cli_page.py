@@ -80,7 +80,7 @@ def test_the_exit_codes_are_those_of_the_help() -> None:
 
 def test_what_can_be_typed_in_a_chat_is_on_the_page() -> None:
     for word in re.findall(r"^/\w+", HELP, re.MULTILINE):
-        assert f"`{word}" in SECTIONS["brain chat"]
+        assert f"`{word}`" in SECTIONS["brain chat"] or f"`{word} " in SECTIONS["brain chat"]
 
 
 def examples(name: str) -> list[str]:
@@ -104,6 +104,7 @@ async def test_the_examples_work(tmp_path: Path) -> None:
         session = (await run(*examples("brain sessions"))).split()[0]
         assert session.startswith("ses_")
         assert await run(examples("brain events")[0].replace("SESSION", session))
+        assert "demo/script" in await run(*examples("brain usage"))
         assert "ok" in await run(*examples("brain doctor"))
         await run(*examples("brain backup"))
         assert await up.stop() == 0

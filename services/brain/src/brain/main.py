@@ -16,6 +16,7 @@ _COMMANDS = {
     "chat": ("brain.cli.chat", "chat"),
     "sessions": ("brain.cli.reading", "sessions"),
     "events": ("brain.cli.reading", "events"),
+    "usage": ("brain.cli.usage", "usage"),
     "doctor": ("brain.cli.doctor", "doctor"),
     "backup": ("brain.cli.store", "backup"),
     "restore": ("brain.cli.store", "restoring"),

@@ -53,6 +53,11 @@ examples:
   brain events SESSION --after 12 --follow  and what happens from now on, until Ctrl-C
   brain events SESSION --json               one JSON object a line
 """
+_USAGE = """\
+examples:
+  brain usage                               all that your tenant has used, by day and model
+  brain usage --from 2026-12-01 --to 2026-12-31 --json
+"""
 _DOCTOR = """\
 examples:
   brain doctor                              of what `brain up` made in .brain
@@ -92,6 +97,7 @@ def parser() -> argparse.ArgumentParser:
     _add_chat(commands.add_parser("chat", help="talk to an agent in the terminal"))
     _add_sessions(commands.add_parser("sessions", help="list sessions, newest first"))
     _add_events(commands.add_parser("events", help="read what happened in a session"))
+    _add_usage(commands.add_parser("usage", help="say what was used, by day and model"))
     _add_doctor(commands.add_parser("doctor", help="say what is wrong, and what to do"))
     _add_backup(commands.add_parser("backup", help="copy the log, while it is in use"))
     _add_restore(commands.add_parser("restore", help="put a copy of the log in its place"))
@@ -133,6 +139,15 @@ def _add_events(events: argparse.ArgumentParser) -> None:
     events.add_argument("--after", type=_count, default=0, metavar="SEQ", help="only later ones")
     events.add_argument("--follow", action="store_true", help="go on with what happens")
     events.add_argument("--json", action="store_true", help="one JSON object a line")
+
+
+def _add_usage(usage: argparse.ArgumentParser) -> None:
+    usage.description = "Sum up the tokens and the cost of your tenant's model calls."
+    _add_access(_formatted(usage, _USAGE))
+    day = {"metavar": "DAY"}
+    usage.add_argument("--from", dest="first_day", help="not before this day, 2026-12-31", **day)
+    usage.add_argument("--to", dest="last_day", help="not after this day; days are in UTC", **day)
+    usage.add_argument("--json", action="store_true", help="one JSON object a line")
 
 
 def _add_doctor(doctor: argparse.ArgumentParser) -> None:

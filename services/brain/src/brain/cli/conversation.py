@@ -1,6 +1,6 @@
 """Lines to messages, a turn for each, and what Ctrl-C means meanwhile. Above: `chat`.
 
-Below: `lines`, `attach`, `say`, `brain_client`.
+Below: `lines`, `attach`, `say`, `usage`, `brain_client`.
 """
 
 import asyncio
@@ -13,14 +13,18 @@ from brain.cli.attach import MOST_BYTES, Image, NoImage, read_image
 from brain.cli.lines import Lines
 from brain.cli.plain import plain
 from brain.cli.say import Listener
+from brain.cli.usage import sentence
 from brain_client import AsyncSession, BrainError, BrainUnavailable
 
 HELP = """\
 /image PATH  attach an image (PNG, JPEG, GIF or WebP) to the next message
+/tools       say which tools the agent has
+/usage       say what this session has used so far
 /help        show this
 /exit        end the chat, as Ctrl-D does
 Ctrl-C interrupts the running turn. What is pasted at once is one message.\
 """
+_OURS = ("/image", "/tools", "/usage", "/help", "/exit")
 _STOPPED = 130
 _WRONG_MESSAGE = (400, 409, 413, 422)
 """Statuses that speak of one message; the next one may be fine."""
@@ -77,12 +81,25 @@ class Conversation:
             self._attach(argument.strip())
         elif message == "/help":
             print(HELP, file=sys.stderr)
+        elif message in ("/tools", "/usage"):
+            await self._tell(message)
         elif message and not self._lines.interactive and self._image_missing:
             self._image_missing = False
             self._images.clear()
             self._problem("not sent, since its image is missing")
         elif message:
             self._all_well = await self._run_turn(message) and self._all_well
+
+    async def _tell(self, about: str) -> None:
+        """Say what the session has, or has used."""
+        try:
+            data = await self._session.refresh()
+        except (BrainError, BrainUnavailable) as error:
+            self._problem(str(error))
+            return
+        tools = ", ".join(data["config"]["tools"]) or "none"
+        said = f"tools: {tools}" if about == "/tools" else f"used: {sentence(data['usage'])}"
+        print(f"({plain(said)})", file=sys.stderr, flush=True)
 
     def _attach(self, given: str) -> None:
         room = MOST_BYTES - sum(len(image.content) for image in self._images)
@@ -152,7 +169,7 @@ class Conversation:
 def _messages(text: str) -> list[str]:
     """Pasted lines are one message, unless one of them is for the chat itself."""
     lines = [line.strip() for line in text.split("\n")]
-    ours = any(line.split(" ")[0] in ("/image", "/help", "/exit") for line in lines)
+    ours = any(line.split(" ")[0] in _OURS for line in lines)
     return lines if ours else [text.strip()]
 
 
