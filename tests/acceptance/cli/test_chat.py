@@ -128,11 +128,11 @@ async def test_the_tools_and_the_usage_are_said_when_asked_for(env: dict[str, st
     async with chat_on_a_terminal("--tools", "ask", env=env) as terminal:
         await terminal.shows("> ")
         terminal.type("/tools\n")
-        await terminal.shows("(tools: ask)")
+        await terminal.shows("(tools: ask)\n> ")
         terminal.type("one two three\n")
         await terminal.shows("You said: one two three\n> ")
         terminal.type("/usage\n")
-        await terminal.shows("(used: input 3, output 5, cached -, USD 0.0000)")
+        await terminal.shows("(used: input 3, output 5, cached -, USD 0.0000)\n> ")
         terminal.type("/exit\n")
         assert await terminal.ends() == 0
 

@@ -58,7 +58,7 @@ def table(rows: list[tuple[str, ...]]) -> str:
 
 def _line(row: tuple[str, ...], widths: list[int]) -> str:
     cells = [
-        cell.ljust(width) if index < 2 else cell.rjust(width)  # noqa: PLR2004
+        cell.ljust(width) if index < 2 else cell.rjust(width)
         for index, (cell, width) in enumerate(zip(row, widths, strict=True))
     ]
     return "  ".join(cells).rstrip()
