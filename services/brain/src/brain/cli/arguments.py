@@ -144,9 +144,12 @@ def _add_events(events: argparse.ArgumentParser) -> None:
 def _add_usage(usage: argparse.ArgumentParser) -> None:
     usage.description = "Sum up the tokens and the cost of your tenant's model calls."
     _add_access(_formatted(usage, _USAGE))
-    day = {"metavar": "DAY"}
-    usage.add_argument("--from", dest="first_day", help="not before this day, 2026-12-31", **day)
-    usage.add_argument("--to", dest="last_day", help="not after this day; days are in UTC", **day)
+    usage.add_argument(
+        "--from", dest="first_day", metavar="DAY", help="not before this day, 2026-12-31"
+    )
+    usage.add_argument(
+        "--to", dest="last_day", metavar="DAY", help="not after this day; days are in UTC"
+    )
     usage.add_argument("--json", action="store_true", help="one JSON object a line")
 
 
