@@ -52,9 +52,10 @@ class Running:
         self._writer.close()
 
     async def feed(self, data: bytes) -> None:
-        """Write to its standard input."""
-        self._writer.write(agent.frame(b"i", data))
-        await self._writer.drain()
+        """Write to its standard input, if it still has one."""
+        with suppress(ConnectionError):
+            self._writer.write(agent.frame(b"i", data))
+            await self._writer.drain()
 
     def close_input(self) -> None:
         """End its standard input."""

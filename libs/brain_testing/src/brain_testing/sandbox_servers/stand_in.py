@@ -4,8 +4,10 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Protocol
 
+from brain_testing.sandbox_servers.daytona import daytona_server
 from brain_testing.sandbox_servers.e2b import e2b_server
 from brain_testing.sandbox_servers.faults import Faults
+from brain_testing.sandbox_servers.modal import modal_server
 
 
 class StandIn(Protocol):
@@ -35,4 +37,8 @@ class StandIn(Protocol):
         ...
 
 
-STAND_INS: Mapping[str, Callable[[], AbstractAsyncContextManager[StandIn]]] = {"e2b": e2b_server}
+STAND_INS: Mapping[str, Callable[[], AbstractAsyncContextManager[StandIn]]] = {
+    "e2b": e2b_server,
+    "modal": modal_server,
+    "daytona": daytona_server,
+}
