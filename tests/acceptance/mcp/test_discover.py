@@ -205,3 +205,34 @@ async def test_merging_again_shows_what_has_changed_on_the_server(tmp_path: Path
     assert (first["name"], first["tenants"], first["timeout_seconds"]) == ("mine", ["acme"], 5)
     assert first["description"] == "It is a."
     assert (second["mcp_tool"], third["mcp_tool"]) == ("b", "d")
+
+
+async def test_several_bindings_of_one_tool_are_all_kept_and_all_follow_it(tmp_path: Path) -> None:
+    file = host(tmp_path / "brain.json")
+    async with offering([tool("a")]) as server:
+        url = server.url("/mcp")
+        await discover(url, "--merge", str(file), "--yes")
+        document = json.loads(file.read_text())
+        document["tools"].append(document["tools"][0] | {"name": "again", "tenants": ["acme"]})
+        file.write_text(json.dumps(document))
+        changed = {"type": "object", "required": ["n"]}
+        server.answers("tools_list", pages([tool("a", inputSchema=changed)]))
+        await discover(url, "--merge", str(file), "--yes")
+    kept = {each["name"]: each["input_schema"] for each in json.loads(file.read_text())["tools"]}
+    assert kept == {"a": changed, "again": changed}
+
+
+async def test_what_cannot_be_seen_is_shown_and_a_number_without_bounds_is_left_out() -> None:
+    def listed(request: Any) -> Any:
+        hidden = tool("hidden", description="Say hello.\u202e\U000e0041\x9b31m")
+        endless = tool("endless", inputSchema={"type": "object", "maximum": 0.125})
+        found = {"tools": [hidden, endless]}
+        body = json.dumps({"jsonrpc": "2.0", "id": request.json["id"], "result": found})
+        return (Send(response(body.replace("0.125", "1e999"))),)
+
+    async with McpServer(result("never"), tools_list=listed) as server:
+        found = await discover(server.url("/mcp"))
+    assert [each["name"] for each in found.bindings] == ["hidden"]
+    assert "\\u202e\\udb40\\udc41\\u009b31m" in found.out
+    assert "The description of 'hidden' holds characters that aren't seen." in found.err
+    assert "Left out 'endless': its input schema can't be read" in found.err

@@ -5,7 +5,6 @@ The bindings go to stdout and everything else to stderr, so that the one can be 
 
 import argparse
 import asyncio
-import json
 import os
 import re
 import sys
@@ -13,7 +12,7 @@ from collections.abc import Callable
 
 from brain.cli.mcp_bindings import Bindings, Wanted, bindings_of
 from brain.cli.mcp_merge import CannotMerge, HostFile, host_file
-from brain.cli.plain import plain
+from brain.cli.plain import plain, shown_json
 from brain.config.bindings import http_url, tenant_id, variable
 
 _HEADER_VALUE = re.compile(r"[!-~]([ -~]*[!-~])?")
@@ -59,7 +58,7 @@ def _discover(given: argparse.Namespace) -> int:
         found.notes.append(listing.unfinished)
     _say(found.notes)
     if host is None:
-        print(json.dumps(found.made, indent=2, ensure_ascii=False))
+        print(shown_json(found.made, 2))
         return 0
     complete = listing.unfinished is None and not found.unreadable
     return _merge(host, url, found, complete=complete, yes=given.yes)

@@ -12,6 +12,7 @@ import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 from pydantic import ValidationError
 
+from brain.cli.plain import holds_unseen
 from brain.config.bindings import ToolBinding
 from brain.config.problem import as_object
 
@@ -116,8 +117,14 @@ def _problem(tool: _Tool, seen: set[str]) -> str | None:
     if not 1 <= len(tool.name) <= _MAX_REMOTE_NAME:
         return f"its name must have 1 to {_MAX_REMOTE_NAME} characters"
     for kind, schema in (("input", tool.input_schema), ("output", tool.output_schema)):
-        if isinstance(schema, Raw) and len(bytes(schema)) > MAX_SCHEMA_BYTES:
+        if not isinstance(schema, Raw):
+            continue
+        if len(bytes(schema)) > MAX_SCHEMA_BYTES:
             return f"its {kind} schema has {len(bytes(schema))} bytes, at most {MAX_SCHEMA_BYTES}"
+        try:
+            msgspec.json.decode(schema)
+        except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+            return f"its {kind} schema can't be read: {str(error)[:200]}"
     return None
 
 
@@ -129,6 +136,8 @@ def _binding(tool: _Tool, name: str, notes: list[str]) -> Json:
     if len(description) > MAX_DESCRIPTION:
         description = description[: MAX_DESCRIPTION - 1] + "…"
         notes.append(f"Cut the description of {shown(tool.name)} to {MAX_DESCRIPTION} characters.")
+    if holds_unseen(description):
+        notes.append(f"The description of {shown(tool.name)} holds characters that aren't seen.")
     binding: Json = {
         "name": name,
         "description": description,

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from brain.cli.mcp_bindings import Bindings, shown
+from brain.cli.plain import shown_json
 from brain.config.document import read
 from brain.config.problem import Problem, as_list, as_object
 
@@ -47,6 +48,7 @@ class HostFile:
     def merged(self, url: str, found: Bindings, *, complete: bool) -> list[str]:
         """Take over what the server offers; a sentence for each difference."""
         offered = {binding["mcp_tool"]: binding for binding in found.made}
+        new = dict(offered)
         said: list[str] = []
         kept: list[Any] = []
         for tool in as_list(self.document.get("tools")):
@@ -54,14 +56,16 @@ class HostFile:
             if remote is None:
                 kept.append(tool)
             elif remote in offered:
-                said += _updated(tool, offered.pop(remote))
+                # There may be several bindings of one tool: for other tenants, with other limits.
+                said += _updated(tool, offered[remote])
+                new.pop(remote, None)
                 kept.append(tool)
             elif remote in found.left_out or not complete:
                 kept.append(tool)
             else:
                 said.append(f"{tool['name']}: the server has {shown(remote)} no more.")
-        said += [f"{binding['name']}: new." for binding in offered.values()]
-        self.document["tools"] = [*kept, *offered.values()]
+        said += [f"{binding['name']}: new." for binding in new.values()]
+        self.document["tools"] = [*kept, *new.values()]
         return said
 
     def difference(self) -> str:
@@ -94,9 +98,7 @@ class HostFile:
 
     def _written(self) -> str:
         indent = re.search(r"^([ \t]+)\S", self.text, re.MULTILINE)
-        return (
-            json.dumps(self.document, indent=indent[1] if indent else 2, ensure_ascii=False) + "\n"
-        )
+        return shown_json(self.document, indent[1] if indent else 2) + "\n"
 
     def _tools(self) -> Iterator[Json]:
         for tool in as_list(self.document.get("tools")):
