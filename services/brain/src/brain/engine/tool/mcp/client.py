@@ -18,7 +18,7 @@ from brain.engine.tool.limits import Limits
 from brain.engine.tool.mcp.exchange import Answer, Exchange
 from brain.engine.tool.mcp.messages import RpcError
 from brain.engine.tool.mcp.post import McpPost
-from brain.engine.tool.mcp.session import McpSession, OnProgress
+from brain.engine.tool.mcp.session import McpSession
 from brain.engine.tool.outcome import Code, Failure
 
 _REFUSALS = frozenset({-32601, -32602})
@@ -68,10 +68,10 @@ class McpClient:
                 headers=_headers(post, session.protocol_version),
                 on_sent=on_sent,
                 on_headers=on_headers,
+                on_progress=lambda progress: on_progress(progress.payload()),
             )
             meta = {} if post.traceparent is None else {"traceparent": post.traceparent}
-            answer = await session.call(binding.mcp_tool, meta, exchange, _progress(on_progress))
-            return _outcome(answer)
+            return _outcome(await session.call(binding.mcp_tool, meta, exchange))
 
     def forget(self, session_id: str) -> None:
         """A Brain session has ended: so do its sessions with servers."""
@@ -98,7 +98,7 @@ class McpClient:
             session = McpSession(self._http, key.url, key.token, self._limits)
         self._sessions[key] = session  # the last one is the one used last
         session.used += 1
-        session.uses += 1
+        _stay(session)
         try:
             yield session
         finally:
@@ -112,12 +112,11 @@ class McpClient:
             self._retire(session)
         elif session.used == 0:
             idle = self._limits.mcp_idle_seconds
-            asyncio.get_running_loop().call_later(idle, self._expire, key, session, session.uses)
+            _stay(session)
+            session.expiry = asyncio.get_running_loop().call_later(idle, self._expire, key)
 
-    def _expire(self, key: _Key, session: McpSession, uses: int) -> None:
-        if session.uses == uses and self._sessions.get(key) is session:
-            del self._sessions[key]
-            self._end(session)
+    def _expire(self, key: _Key) -> None:
+        self._end(self._sessions.pop(key))
 
     def _retire(self, session: McpSession) -> None:
         """A broken session ends when its last call has."""
@@ -134,6 +133,7 @@ class McpClient:
                 self._end(session)
 
     def _end(self, session: McpSession) -> None:
+        _stay(session)
         task = asyncio.create_task(session.closed())
         self._ending.add(task)
         task.add_done_callback(self._ending.discard)
@@ -147,17 +147,11 @@ def _outcome(answer: Answer) -> bytes | Failure:
     return Failure(code, said)
 
 
-def _progress(on_progress: Callable[[Raw], None]) -> OnProgress:
-    async def take(progress: float, total: float | None, message: str | None) -> None:
-        values = {"progress": _short(progress), "total": _short(total), "message": message}
-        said = {name: value for name, value in values.items() if value is not None}
-        on_progress(Raw(msgspec.json.encode(said)))
-
-    return take
-
-
-def _short(number: float | None) -> float | None:
-    return int(number) if number is not None and number.is_integer() else number
+def _stay(session: McpSession) -> None:
+    """It doesn't expire, since it is in use, or ends anyway."""
+    if session.expiry is not None:
+        session.expiry.cancel()
+        session.expiry = None
 
 
 def _headers(post: McpPost, version: str | None) -> dict[str, str]:

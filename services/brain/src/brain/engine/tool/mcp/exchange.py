@@ -11,6 +11,7 @@ from msgspec import Raw
 
 from brain.engine.tool.http_connection import Connection
 from brain.engine.tool.mcp.messages import RpcError
+from brain.engine.tool.mcp.notices import Progress
 from brain.engine.tool.outcome import Failure
 
 MARK = "brain.exchange"
@@ -19,8 +20,15 @@ MARK = "brain.exchange"
 Answer = bytes | RpcError | Failure
 """The result's JSON, or the server's error, or what else it came to."""
 
+_MOST_RESUMED = 500
+"""How often the rest of one answer is asked for: the SDK goes a level deeper each time."""
+
 
 def _nothing() -> None:
+    pass
+
+
+def _unheard(_: Progress) -> None:
     pass
 
 
@@ -38,18 +46,28 @@ class Exchange:
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     on_sent: Callable[[], None] = _nothing
     on_headers: Callable[[], None] = _nothing
+    on_progress: Callable[[Progress], None] = _unheard
     request_id: Raw = field(default_factory=lambda: Raw(b"null"))
     answer: Answer | None = None
     unless_resumed: Failure | None = None
     last_event_id: str | None = None
     through: bool = False
+    sent: bool = False
+    resumed: int = 0
     abandoned: bool = False
     connection: Connection | None = None
 
     @property
     def resumable(self) -> bool:
         """Whether the rest of a stream that breaks off can be asked for: a GET, no second call."""
-        return self.last_event_id is not None and not self.abandoned and not self.through
+        if self.last_event_id is None or self.abandoned or self.through:
+            return False
+        return self.resumed < _MOST_RESUMED
+
+    @property
+    def waits(self) -> bool:
+        """Whether there is somebody who waits for its answer."""
+        return self.answer is None and not self.abandoned
 
     def drop(self) -> None:
         """Nobody waits for the answer any more: end the connection, if there is one."""

@@ -4,7 +4,9 @@
 """
 
 import msgspec
+from mcp.types import jsonrpc_message_adapter
 from msgspec import UNSET, Raw, Struct, UnsetType
+from pydantic import ValidationError
 
 _VOID: dict[str, object] = {
     "resultType": "complete",
@@ -29,12 +31,12 @@ class Message(Struct, frozen=True):
     method: str | UnsetType = UNSET
     params: Raw | UnsetType = UNSET
     result: Raw | UnsetType = UNSET
-    error: RpcError | UnsetType = UNSET
+    error: RpcError | UnsetType | None = UNSET
 
     @property
     def is_response(self) -> bool:
-        """Whether it answers a request."""
-        answers = self.result is not UNSET or self.error is not UNSET
+        """Whether it answers a request. Some servers write `"error": null` beside a result."""
+        answers = isinstance(self.result, Raw) or isinstance(self.error, RpcError)
         return answers and self.method is UNSET
 
     @property
@@ -52,6 +54,15 @@ def read(data: bytes) -> Message | None:
         return _decoder.decode(data)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
+
+
+def fits_sdk(data: bytes) -> bool:
+    """Whether the SDK can read it; where it can't, it gives up what it waits for."""
+    try:
+        jsonrpc_message_adapter.validate_json(data, by_name=False)
+    except ValidationError:
+        return False
+    return True
 
 
 def void_result(request_id: Raw) -> bytes:

@@ -1,13 +1,14 @@
 """Answers on their way to the SDK: each goes through here, an event at a time. Above: `transport`.
 
 Below: `exchange`, `messages`, `sse_events`. The answer to an exchange is noted and an empty one
-takes its place; what a server says beside it passes, if a client has a use for it. Nothing that a
-server does makes the SDK fail: whatever is wrong ends in an answer.
+takes its place; what a server asks passes, and what it tells beside goes another way. Nothing that
+a server does makes the SDK fail: whatever is wrong ends in an answer.
 """
 
 import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Callable
+from typing import Protocol
 
 import httpx2
 from msgspec import Raw
@@ -15,17 +16,13 @@ from msgspec import Raw
 from brain.engine.tool.http_response import HttpResponse, NotHttp
 from brain.engine.tool.json_reply import too_large
 from brain.engine.tool.mcp import messages
-from brain.engine.tool.mcp.exchange import Exchange
+from brain.engine.tool.mcp.exchange import Answer, Exchange
 from brain.engine.tool.mcp.messages import Message
 from brain.engine.tool.outcome import Code, Failure
 from brain.engine.tool.sse_events import EventParser, ServerSentEvent
 
 _SHORTEST_RETRY_MS = 100
 _LONGEST_RETRY_MS = 30_000
-_MOST_REQUESTS = 100
-"""Of a server's own, on one stream: each is answered with a request of ours."""
-
-_PASSED_ON = frozenset({"notifications/progress", "notifications/message"})
 
 
 def take_answer(exchange: Exchange, data: bytes) -> bytes | None:
@@ -36,14 +33,21 @@ def take_answer(exchange: Exchange, data: bytes) -> bytes | None:
         return messages.void_error(exchange.request_id)
     if not message.is_response or not _same_id(message, exchange):
         return None
+    exchange.settle(_answer_in(message))
+    if exchange.through:
+        return data
+    if isinstance(exchange.answer, bytes):
+        return messages.void_result(exchange.request_id)
+    return messages.void_error(exchange.request_id)
+
+
+def _answer_in(message: Message) -> Answer:
     if not isinstance(message.error, messages.RpcError):
         assert isinstance(message.result, Raw)
-        exchange.settle(bytes(message.result))
-        if exchange.through:
-            return data
-        return messages.void_result(exchange.request_id)
-    exchange.settle(message.error)
-    return data if exchange.through else messages.void_error(exchange.request_id)
+        return bytes(message.result)
+    if isinstance(message.result, Raw):
+        return Failure(Code.BAD_RESULT, "It holds both a result and an error.")
+    return message.error
 
 
 def _same_id(message: Message, exchange: Exchange) -> bool:
@@ -53,10 +57,26 @@ def _same_id(message: Message, exchange: Exchange) -> bool:
     return bytes(message.id).strip(b'"') == bytes(exchange.request_id).strip(b'"')
 
 
+class Listener(Protocol):
+    """Who hears what a server says that is no answer to the request of its stream."""
+
+    def may_ask(self) -> bool:
+        """Whether the server may ask its client for something once more."""
+        ...
+
+    def told(self, message: Message) -> None:
+        """It has told something, and wants no answer."""
+        ...
+
+    def waiting(self, request_id: Raw) -> Exchange | None:
+        """The exchange that waits for the answer to this request."""
+        ...
+
+
 class EventReply(httpx2.AsyncByteStream):
     """An event stream, read and written anew: the answer to an exchange, or a server's own.
 
-    A server's own holds no answers, but some write them there; `find` says to what.
+    A server's own holds no answers, but some write them there.
     """
 
     def __init__(
@@ -65,18 +85,17 @@ class EventReply(httpx2.AsyncByteStream):
         exchange: Exchange | None,
         on_end: Callable[[], None],
         budget: Callable[[int], bool],
-        find: Callable[[Raw], Exchange | None] = lambda _: None,
+        listener: Listener,
     ) -> None:
         """`budget` takes a number of bytes, and says whether so many more may come."""
         self._response = response
         self._exchange = exchange
         self._on_end = on_end
         self._budget = budget
-        self._find = find
+        self._listener = listener
         self._parser = EventParser()
         self._ready: deque[bytes] = deque()
         self._over = False
-        self._requests = 0
         self._last_event_id: str | None = None
 
     def __aiter__(self) -> AsyncIterator[bytes]:
@@ -142,16 +161,17 @@ class EventReply(httpx2.AsyncByteStream):
         if message.is_response:
             return self._answer(message, data)
         if message.is_request:
-            self._requests += 1
-            return data if self._requests <= _MOST_REQUESTS else None
-        return data if message.method in _PASSED_ON else None
+            # Each is answered with a request of ours.
+            return data if self._listener.may_ask() and messages.fits_sdk(data) else None
+        self._listener.told(message)
+        return None
 
     def _answer(self, message: Message, data: bytes) -> bytes | None:
         if self._exchange is not None:
             answer = take_answer(self._exchange, data)
             self._over = answer is not None
             return answer
-        found = self._find(message.id) if isinstance(message.id, Raw) else None
+        found = self._listener.waiting(message.id) if isinstance(message.id, Raw) else None
         return take_answer(found, data) if found is not None and found.take(len(data)) else None
 
     def _break_off(self, failure: Failure) -> None:
@@ -161,6 +181,7 @@ class EventReply(httpx2.AsyncByteStream):
             self._fail(failure)
             return
         exchange.unless_resumed = failure
+        exchange.resumed += 1
         self._over = True
 
     def _fail(self, failure: Failure) -> None:

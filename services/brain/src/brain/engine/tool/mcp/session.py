@@ -8,7 +8,7 @@ import logging
 from collections.abc import Mapping
 from contextlib import AsyncExitStack, suppress
 from itertools import count
-from typing import Any, Protocol
+from typing import Any
 
 import httpx2
 import structlog
@@ -22,7 +22,6 @@ from mcp.types import (
     EmptyResult,
     Implementation,
     ListToolsRequest,
-    LoggingMessageNotificationParams,
     PaginatedRequestParams,
 )
 from pydantic import ValidationError
@@ -30,13 +29,13 @@ from pydantic import ValidationError
 from brain.engine.tool.http_call import HttpClient
 from brain.engine.tool.limits import Limits
 from brain.engine.tool.mcp.exchange import MARK, Answer, Exchange
+from brain.engine.tool.mcp.notices import LogLine
 from brain.engine.tool.mcp.transport import McpTransport
 from brain.engine.tool.outcome import Code, Failure
 
 _log = structlog.get_logger(__name__)
 _CLOSING_SECONDS = 2.0
 _MOST_LOG_LINES = 100
-_LOG_CHARACTERS = 500
 _RAISED = (MCPError, ValidationError, RuntimeError, ValueError)
 """What the SDK says with it was noted already."""
 
@@ -45,19 +44,13 @@ for _name in ("mcp", "client"):
     logging.getLogger(_name).setLevel(logging.CRITICAL)
 
 
-class OnProgress(Protocol):
-    """Takes a progress notification."""
-
-    async def __call__(self, progress: float, total: float | None, message: str | None) -> None: ...
-
-
 class McpSession:
     """A session with one server, from the first use on. Use it in one event loop."""
 
     def __init__(self, http: HttpClient, url: str, token: str | None, limits: Limits) -> None:
-        self.transport = McpTransport(http, url, token, limits.header_bytes)
+        self.transport = McpTransport(http, url, token, limits.header_bytes, self._logged)
         self.used = 0
-        self.uses = 0
+        self.expiry: asyncio.TimerHandle | None = None
         self._url = url
         self._seconds = limits.headers_seconds
         self._opened: asyncio.Future[ClientSession | Failure] = (
@@ -84,19 +77,18 @@ class McpSession:
         session = self._opened.result()
         return None if isinstance(session, Failure) else session.protocol_version
 
-    async def call(
-        self, tool: str, meta: Mapping[str, str], exchange: Exchange, on_progress: OnProgress
-    ) -> Answer:
+    async def call(self, tool: str, meta: Mapping[str, str], exchange: Exchange) -> Answer:
         """Call a tool, once the session is open. The exchange holds the arguments."""
         mark = str(next(self._marks))
-        params = CallToolRequestParams(name=tool, arguments={}, _meta=_meta(meta, mark))
-        return await self._ask(CallToolRequest(params=params), mark, exchange, on_progress)
+        members = _meta({**meta, "progressToken": mark}, mark)
+        params = CallToolRequestParams(name=tool, arguments={}, _meta=members)
+        return await self._ask(CallToolRequest(params=params), mark, exchange)
 
     async def list_tools(self, cursor: str | None, exchange: Exchange) -> Answer:
         """Ask for a page of tools, once the session is open."""
         mark = str(next(self._marks))
         params = PaginatedRequestParams(cursor=cursor, _meta=_meta({}, mark))
-        return await self._ask(ListToolsRequest(params=params), mark, exchange, None)
+        return await self._ask(ListToolsRequest(params=params), mark, exchange)
 
     def close(self) -> None:
         """Begin to close it. Requests that still run come to an end."""
@@ -110,18 +102,14 @@ class McpSession:
         await asyncio.wait([self._task])
 
     async def _ask(
-        self,
-        request: CallToolRequest | ListToolsRequest,
-        mark: str,
-        exchange: Exchange,
-        on_progress: OnProgress | None,
+        self, request: CallToolRequest | ListToolsRequest, mark: str, exchange: Exchange
     ) -> Answer:
         session = await asyncio.shield(self._opened)
         if isinstance(session, Failure):
             return session
         # The answer that the SDK gets is an empty one: the real one is in the exchange.
         with self.transport.taking(mark, exchange), suppress(*_RAISED):
-            await session.send_request(request, EmptyResult, progress_callback=on_progress)
+            await session.send_request(request, EmptyResult)
         return exchange.answer or exchange.unless_resumed or Failure(Code.CONNECTION_LOST)
 
     async def _keep(self) -> None:
@@ -148,7 +136,6 @@ class McpSession:
             streamable_http_client(self._url, http_client=http, max_sse_event_size=None),
             cache=None,
             client_info=Implementation(name="brain", version="1"),
-            logging_callback=self._logged,
         )
         try:
             async with asyncio.timeout(self._seconds):
@@ -158,12 +145,11 @@ class McpSession:
         except Exception:  # noqa: BLE001 (servers may answer anything: the SDK raises as it likes)
             return self.transport.failure or Failure(Code.MCP_NO_SESSION)
 
-    async def _logged(self, params: LoggingMessageNotificationParams) -> None:
+    def _logged(self, line: LogLine) -> None:
         """Pass a server's log lines on, the first few of a session."""
         self._lines += 1
         if self._lines <= _MOST_LOG_LINES:
-            text = str(params.data)[:_LOG_CHARACTERS]
-            _log.info("mcp_server_logged", level=params.level, logger_=params.logger, text=text)
+            _log.info("mcp_server_logged", level_=line.level, logger_=line.logger, text=line.text)
         elif self._lines == _MOST_LOG_LINES + 1:
             _log.info("mcp_server_logs_no_more", lines=_MOST_LOG_LINES)
 

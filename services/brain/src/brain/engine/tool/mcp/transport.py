@@ -5,8 +5,7 @@ raised to the SDK, since that would end all calls of its session: what fails bec
 """
 
 import asyncio
-import re
-from collections.abc import Coroutine, Generator
+from collections.abc import Callable, Coroutine, Generator
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -17,12 +16,13 @@ from msgspec import Raw, Struct
 from brain.engine.tool.http_call import HttpClient
 from brain.engine.tool.http_connection import Connection
 from brain.engine.tool.http_response import HttpResponse, NotHttp
-from brain.engine.tool.json_reply import read_json, too_large
-from brain.engine.tool.mcp import messages, request
+from brain.engine.tool.mcp import messages, notices, request, substitutes
+from brain.engine.tool.mcp.allowance import Allowance
 from brain.engine.tool.mcp.channel import Channel
 from brain.engine.tool.mcp.exchange import Exchange, sdk_exchange
 from brain.engine.tool.mcp.messages import Message, RpcError
-from brain.engine.tool.mcp.reply import EventReply, take_answer
+from brain.engine.tool.mcp.notices import LogLine
+from brain.engine.tool.mcp.reply import EventReply
 from brain.engine.tool.media_type import kind_of
 from brain.engine.tool.outcome import Code, Failure
 
@@ -36,16 +36,18 @@ _LISTEN_SECONDS = 0.25
 _ASIDE_SECONDS = 10.0
 _ASIDE_AT_ONCE = 32
 _DELETE_SECONDS = 1.0
-_ERROR_SECONDS = 1.0
 _SDK_BYTES = 1024 * 1024
-_ERROR_BYTES = 64 * 1024
 _UNASKED_BYTES = 16 * 1024 * 1024
 """Of what a server says on the stream of its own, in one session."""
 
+_OPENED_AT_ONCE, _OPENED_PER_SECOND = 10, 0.1
+"""How often that stream is opened anew for a server that closes it."""
+
+_ASKED_AT_ONCE, _ASKED_PER_SECOND = 100, 1.0
+"""How many requests of a server's own are answered; some ask for a ping now and then."""
+
 _REFUSALS = frozenset({-32601, -32602})
 """Method not found, invalid params: the tool isn't known, or never began."""
-
-_SESSION_ID = re.compile(r"[!-~]{1,1024}")
 
 
 class _Cancelled(Struct, frozen=True):
@@ -55,12 +57,18 @@ class _Cancelled(Struct, frozen=True):
 class McpTransport(httpx2.AsyncBaseTransport):
     """What carries one MCP session. `header_bytes` are those that a response may have.
 
-    `failure` is what became of the last request that the SDK made by itself. `retired`: the
-    session is of no more use.
+    `retired`: the session is of no more use.
     """
 
-    def __init__(self, http: HttpClient, url: str, token: str | None, header_bytes: int) -> None:
-        self.failure: Failure | None = None
+    def __init__(
+        self,
+        http: HttpClient,
+        url: str,
+        token: str | None,
+        header_bytes: int,
+        on_log: Callable[[LogLine], None],
+    ) -> None:
+        self._made_by_sdk: Exchange | None = None
         self.retired = False
         self._channel = Channel(http, url, token, header_bytes)
         self._exchanges: dict[str, Exchange] = {}
@@ -68,6 +76,9 @@ class McpTransport(httpx2.AsyncBaseTransport):
         self._listens = asyncio.Event()
         self._own: EventReply | None = None
         self._unasked_left = _UNASKED_BYTES
+        self._openings = Allowance(_OPENED_AT_ONCE, _OPENED_PER_SECOND)
+        self._asked = Allowance(_ASKED_AT_ONCE, _ASKED_PER_SECOND)
+        self._on_log = on_log
         self._tasks: set[asyncio.Task[None]] = set()
 
     @contextmanager
@@ -99,6 +110,12 @@ class McpTransport(httpx2.AsyncBaseTransport):
         if not self.retired:
             await self._channel.tell(request, b"", _DELETE_SECONDS)
         return httpx2.Response(200)
+
+    @property
+    def failure(self) -> Failure | None:
+        """Why the last request that the SDK made by itself was not answered."""
+        answer = None if self._made_by_sdk is None else self._made_by_sdk.answer
+        return answer if isinstance(answer, Failure) else None
 
     async def aclose(self) -> None:
         """End what still goes out aside."""
@@ -136,7 +153,7 @@ class McpTransport(httpx2.AsyncBaseTransport):
         for exchange in self._exchanges.values():
             if bytes(exchange.request_id) == bytes(cancelled):
                 exchange.abandoned = True
-                if exchange.connection is not None:
+                if exchange.sent:
                     self._aside(self._tell_and_drop(sent, body, exchange))
 
     async def _tell_and_drop(self, sent: httpx2.Request, body: bytes, exchange: Exchange) -> None:
@@ -147,16 +164,19 @@ class McpTransport(httpx2.AsyncBaseTransport):
 
     async def _ask(self, sent: httpx2.Request, message: Message, body: bytes) -> httpx2.Response:
         """Send a request. What comes of it is noted in its exchange."""
-        exchange = self._exchanges.get(request.mark_of(message) or "")
-        if exchange is None:
-            exchange = sdk_exchange(_SDK_BYTES)
-        else:
-            body = request.body_of(message, exchange.arguments)
         assert isinstance(message.id, Raw)
+        mark = request.mark_of(message)
+        if mark is None:
+            exchange = sdk_exchange(_SDK_BYTES)
+        elif mark in self._exchanges:
+            exchange = self._exchanges[mark]
+            body = request.body_of(message, exchange.arguments)
+        else:  # it was given up before its turn came, and whoever asked was told so
+            return substitutes.voided(message.id)
         exchange.request_id = message.id
         response = await self._exchanged(sent, body, exchange)
         if exchange.through:
-            self.failure = exchange.answer if isinstance(exchange.answer, Failure) else None
+            self._made_by_sdk = exchange
         elif isinstance(exchange.answer, Failure) and exchange.answer.code in _UNUSABLE:
             self.retired = True
         return response
@@ -166,15 +186,16 @@ class McpTransport(httpx2.AsyncBaseTransport):
     ) -> httpx2.Response:
         connection = await self._channel.connect()
         if isinstance(connection, Failure):
-            return _failed(exchange, connection)
+            return substitutes.failed(exchange, connection)
         if exchange.abandoned:
             connection.wire.drop()
-            return _failed(exchange, Failure(Code.INTERRUPTED))
+            return substitutes.failed(exchange, Failure(Code.INTERRUPTED))
         response = self._channel.response(connection)
         exchange.connection = connection
         streams = False
         try:
             exchange.on_sent()
+            exchange.sent = True
             self._channel.write(sent, body, connection, exchange.headers)
             await response.read_head()
             exchange.on_headers()
@@ -182,9 +203,9 @@ class McpTransport(httpx2.AsyncBaseTransport):
             streams = isinstance(answer.stream, EventReply)
             return answer
         except NotHttp as error:
-            return _failed(exchange, Failure(Code.BAD_HTTP, str(error)))
+            return substitutes.failed(exchange, Failure(Code.BAD_HTTP, str(error)))
         except OSError:
-            return _failed(exchange, Failure(Code.CONNECTION_LOST))
+            return substitutes.failed(exchange, Failure(Code.CONNECTION_LOST))
         finally:
             if not streams:
                 self._end(response, exchange)
@@ -195,18 +216,15 @@ class McpTransport(httpx2.AsyncBaseTransport):
             return await self._refused(response, exchange)
         kind = kind_of(response)
         if isinstance(kind, Failure):
-            return _failed(exchange, kind)
-        session_id = _session_id(response)
+            return substitutes.failed(exchange, kind)
+        session_id = substitutes.session_id(response)
         self._has_session = self._has_session or bool(session_id)
         headers = {"content-type": kind, **session_id}
         if kind == "text/event-stream":
-            stream = EventReply(
-                response, exchange, lambda: self._end(response, exchange), exchange.take
-            )
-            return httpx2.Response(200, headers=headers, stream=stream)
-        data = await _document(response, exchange)
+            return httpx2.Response(200, headers=headers, stream=self._stream(response, exchange))
+        data = await substitutes.document(response, exchange)
         if isinstance(data, Failure):
-            return _failed(exchange, data)
+            return substitutes.failed(exchange, data)
         return httpx2.Response(200, headers=headers, content=data)
 
     async def _refused(self, response: HttpResponse, exchange: Exchange) -> httpx2.Response:
@@ -215,7 +233,7 @@ class McpTransport(httpx2.AsyncBaseTransport):
         The SDK finds out by it which protocol a server speaks.
         """
         failure = Failure(Code.HTTP_STATUS, f"The status is {response.status}.")
-        error = await _error_body(response) if 400 <= response.status < 500 else b""
+        error = await substitutes.error_body(response) if 400 <= response.status < 500 else b""
         if exchange.through:
             exchange.settle(failure)
             status = response.status if response.status >= 400 else 502
@@ -225,7 +243,7 @@ class McpTransport(httpx2.AsyncBaseTransport):
         refused = None if message is None else message.error
         if isinstance(refused, RpcError) and refused.code in _REFUSALS:
             exchange.settle(RpcError(refused.code))
-        return _failed(exchange, failure)
+        return substitutes.failed(exchange, failure)
 
     async def _listen(self, sent: httpx2.Request) -> httpx2.Response:
         """Open the stream of what a server says by itself, or the rest of an answer's."""
@@ -233,6 +251,8 @@ class McpTransport(httpx2.AsyncBaseTransport):
         exchange = self._resumed(last_event_id)
         if exchange is None and not self._may_listen(last_event_id):
             return httpx2.Response(405)
+        if exchange is None:
+            await self._openings.wait()
         connection = await self._channel.connect()
         if isinstance(connection, Failure):
             self.retired = self.retired or exchange is None
@@ -270,30 +290,47 @@ class McpTransport(httpx2.AsyncBaseTransport):
                 None,
                 lambda: self._channel.let_go(connection, response),
                 self._unasked,
-                self._waiting,
+                self,
             )
         else:
             exchange.connection = connection
-            stream = EventReply(
-                response, exchange, lambda: self._end(response, exchange), exchange.take
-            )
+            stream = self._stream(response, exchange)
         return httpx2.Response(200, headers=headers, stream=stream)
+
+    def _stream(self, response: HttpResponse, exchange: Exchange) -> EventReply:
+        return EventReply(
+            response, exchange, lambda: self._end(response, exchange), exchange.take, self
+        )
 
     def _resumed(self, last_event_id: str | None) -> Exchange | None:
         """The exchange whose stream ended with this event."""
         for exchange in self._exchanges.values():
-            waits = exchange.answer is None and not exchange.abandoned
-            if last_event_id is not None and waits and exchange.last_event_id == last_event_id:
+            if last_event_id is not None and exchange.last_event_id == last_event_id:
+                return exchange if exchange.waits else None
+        return None
+
+    def waiting(self, request_id: Raw) -> Exchange | None:
+        """As `Listener`."""
+        for exchange in self._exchanges.values():
+            if exchange.waits and bytes(exchange.request_id) == bytes(request_id):
                 return exchange
         return None
 
-    def _waiting(self, request_id: Raw) -> Exchange | None:
-        """The exchange that waits for the answer to this request."""
-        for exchange in self._exchanges.values():
-            waits = exchange.answer is None and not exchange.abandoned
-            if waits and bytes(exchange.request_id) == bytes(request_id):
-                return exchange
-        return None
+    def may_ask(self) -> bool:
+        """As `Listener`."""
+        return self._asked.take()
+
+    def told(self, message: Message) -> None:
+        """As `Listener`. Progress may come on any stream of the session."""
+        if message.method == notices.PROGRESS:
+            progress = notices.progress_of(message)
+            exchange = None if progress is None else self._exchanges.get(progress.token)
+            if progress is not None and exchange is not None and exchange.waits:
+                exchange.on_progress(progress)
+        elif message.method == notices.LOG:
+            line = notices.log_line_of(message)
+            if line is not None:
+                self._on_log(line)
 
     def _may_listen(self, last_event_id: str | None) -> bool:
         """Whether the server's own stream may be opened; it is what the SDK has last read of."""
@@ -316,38 +353,3 @@ class McpTransport(httpx2.AsyncBaseTransport):
 
 
 _UNUSABLE = frozenset({Code.HTTP_STATUS, Code.CONNECTION_FAILED, Code.CONNECTION_LOST})
-
-
-def _failed(exchange: Exchange, failure: Failure) -> httpx2.Response:
-    exchange.settle(failure)
-    headers = {"content-type": "application/json"}
-    return httpx2.Response(200, headers=headers, content=messages.void_error(exchange.request_id))
-
-
-def _session_id(response: HttpResponse) -> dict[str, str]:
-    """The session's id, if it is one that can be sent back."""
-    values = response.all("mcp-session-id")
-    if len(values) == 1 and _SESSION_ID.fullmatch(values[0]):
-        return {"mcp-session-id": values[0]}
-    return {}
-
-
-async def _document(response: HttpResponse, exchange: Exchange) -> bytes | Failure:
-    """What the SDK gets of an answer that is one JSON document."""
-    if any(int(length) > exchange.left for length in response.all("content-length")):
-        return too_large(exchange.limit)
-    data = await read_json(response.read_body, exchange.left)
-    if isinstance(data, Failure):
-        return data
-    answer = take_answer(exchange, data)
-    return answer or Failure(Code.BAD_RESULT, "It answers another request.")
-
-
-async def _error_body(response: HttpResponse) -> bytes:
-    """What a server says to an error, if it says it briefly and soon."""
-    try:
-        async with asyncio.timeout(_ERROR_SECONDS):
-            data = await read_json(response.read_body, _ERROR_BYTES)
-    except (NotHttp, OSError, TimeoutError):
-        return b""
-    return b"" if isinstance(data, Failure) else data
