@@ -50,6 +50,17 @@ async def test_a_full_disk_refuses_writes_and_loses_nothing(start: Start) -> Non
     assert said == b"held\n"
 
 
+async def test_the_disk_that_keeps_only_what_was_synced_does_so(start: Start) -> None:
+    """It is what shows in test_acknowledged.py that answers wait for the disk."""
+    said, _ = await (await start("commits_on_a_synced_disk")).communicate()
+
+    assert said.decode().splitlines() == [
+        "['FULL']",
+        "['FULL']",
+        "['FULL', 'NORMAL', 'FULL']",
+    ]
+
+
 async def test_a_claim_waits_for_no_disk_and_every_append_does(path: Path) -> None:
     database = open_database(path, readers=1)
     assert database.writer.execute("PRAGMA synchronous").fetchone() == (2,), "FULL"

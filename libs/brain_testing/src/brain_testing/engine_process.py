@@ -6,8 +6,9 @@ Above: tests of what survives. Below: the product's command line.
 import asyncio
 import os
 import resource
+import signal
 import sys
-from collections.abc import AsyncGenerator, Generator
+from collections.abc import AsyncGenerator, Generator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
@@ -47,6 +48,15 @@ class EngineProcess:
         finally:
             resource.prlimit(self._process.pid, limit, before)
 
+    @contextmanager
+    def paused(self) -> Generator[None]:
+        """It does nothing while the block runs."""
+        self._process.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self._process.send_signal(signal.SIGCONT)
+
     def terminate(self) -> None:
         """Tell it to stop, as an operator's tools do."""
         self._process.terminate()
@@ -64,12 +74,17 @@ class EngineProcess:
 
 
 @asynccontextmanager
-async def engine_process(brain: RunningBrain, api: Api) -> AsyncGenerator[EngineProcess]:
-    """An engine in the place of the one that `brain` has run itself until now."""
+async def engine_process(
+    brain: RunningBrain, api: Api, command: Sequence[str] = ("-m", "brain")
+) -> AsyncGenerator[EngineProcess]:
+    """An engine in the place of the one that `brain` has run itself until now.
+
+    `command` is what Python runs, before the arguments of `brain`.
+    """
     await brain.stop_engine()
     process = await asyncio.create_subprocess_exec(
         sys.executable,
-        *("-m", "brain", "--config", str(brain.folder / "brain.json"), "--role", "engine"),
+        *(*command, "--config", str(brain.folder / "brain.json"), "--role", "engine"),
         env={**os.environ, **brain.env()},
         stdout=asyncio.subprocess.DEVNULL,
         stderr=asyncio.subprocess.DEVNULL,  # a file there would be part of what `disk_full` fills
