@@ -11,7 +11,7 @@ import os
 import shutil
 import sys
 from collections.abc import Callable
-from ctypes import CFUNCTYPE, POINTER, c_char_p, c_int, c_void_p
+from ctypes import CFUNCTYPE, POINTER, c_int, c_void_p
 from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar
@@ -46,7 +46,8 @@ class _File(ctypes.Structure):
     _fields_: ClassVar = [("pMethods", POINTER(_Methods))]
 
 
-_OPEN = CFUNCTYPE(c_int, c_void_p, c_char_p, POINTER(_File), c_int, c_void_p)
+# The name is a pointer here: SQLite goes on using what it points to, so it must be passed on as it is.
+_OPEN = CFUNCTYPE(c_int, c_void_p, c_void_p, POINTER(_File), c_int, c_void_p)
 _SYNC = CFUNCTYPE(c_int, c_void_p, c_int)
 _keep: list[Any] = []
 """What C holds on to must not be collected."""
@@ -58,11 +59,11 @@ def keep_what_is_synced(database: Path, folder: Path) -> None:
     watched = {os.fsencode(f"{database.resolve()}{side}") for side in ("", "-wal")}
     opened = _OPEN(vfs.xOpen)
 
-    def open_file(this: int, name: bytes | None, file: Any, flags: int, out: int) -> int:
+    def open_file(this: int, name: int | None, file: Any, flags: int, out: int) -> int:
         code = opened(this, name, file, flags, out)
-        if code == 0 and name in watched:
-            assert name is not None
-            _watch(file.contents, Path(os.fsdecode(name)), folder)
+        path = ctypes.string_at(name) if name else b""
+        if code == 0 and path in watched:
+            _watch(file.contents, Path(os.fsdecode(path)), folder)
         return code
 
     callback = _OPEN(open_file)
