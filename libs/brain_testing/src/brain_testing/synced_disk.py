@@ -46,7 +46,7 @@ class _File(ctypes.Structure):
     _fields_: ClassVar = [("pMethods", POINTER(_Methods))]
 
 
-# The name is a pointer here: SQLite goes on using what it points to, so it must be passed on as it is.
+# The name is a pointer here, to be passed on as it is: SQLite goes on using what it points to.
 _OPEN = CFUNCTYPE(c_int, c_void_p, c_void_p, POINTER(_File), c_int, c_void_p)
 _SYNC = CFUNCTYPE(c_int, c_void_p, c_int)
 _keep: list[Any] = []
