@@ -66,6 +66,10 @@ SEED ?=
 chaos: .venv/dev.ready ## Kill processes at random for SECONDS, then check that no promise was broken
 	@$(BIN)/python -m brain_testing.chaos --seconds $(SECONDS) $(if $(SEED),--seed $(SEED)) $(ARGS)
 
+.PHONY: docs
+docs: .venv/dev.ready ## Build the documentation as a site, in .site
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet && echo "Read it: .site/index.html"
+
 .PHONY: lint
 lint: lint-format lint-code lint-types lint-layers lint-size lint-imports lint-lock lint-leaks lint-stubs lint-client lint-proto ## Run every check but the tests
 
