@@ -69,6 +69,9 @@ class SessionManager:
 
     async def find(self, tenant_id: str, session_id: str) -> SessionActor | Refused:
         """The session, awake and owned by this engine. Raises: Elsewhere, LogUnavailable."""
+        if not self.lease_holds():
+            # What is in memory may be of the past: this process may have been stopped for a while.
+            await self.look_for_losses()
         actor = self._actors.get(session_id)
         if actor is None or actor.journal.broken:
             record = await self.get(tenant_id, session_id)
@@ -225,7 +228,9 @@ class SessionManager:
 
     def _known(self, tenant_id: str, session_id: str) -> bool:
         actor = self._actors.get(session_id)
-        return actor is not None and actor.tenant_id == tenant_id and not actor.journal.broken
+        if actor is None or actor.tenant_id != tenant_id or actor.journal.broken:
+            return False
+        return self.lease_holds()
 
     async def _wake_or_log(self, session_id: str, epoch: int | None = None) -> None:
         try:
@@ -275,7 +280,18 @@ class SessionManager:
             await self._give_up(session_id)
             raise
         if actor is not None:
+            if known is not None:
+                self._tell_of_gap(session_id, known, actor)
             self._actors[session_id] = actor
             self._used.add(session_id)
             actor.resume()
         return actor
+
+    def _tell_of_gap(self, session_id: str, before: SessionActor, now: SessionActor) -> None:
+        """Let readers read the log, if it has grown by events that they were never shown.
+
+        They may be of a commit whose answer was lost, or of an engine that owned the session
+        meanwhile.
+        """
+        if now.journal.position.last_seq != before.journal.position.last_seq:
+            self._parts.fanout.end(session_id, "moved")

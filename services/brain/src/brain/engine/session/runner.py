@@ -155,10 +155,10 @@ class TurnRunner:
         try:
             return await self._agent.run(turn)
         except (Exception, asyncio.CancelledError):  # a bug of ours ends the turn, not the session
+            self._journal.raise_if_broken()
             task = asyncio.current_task()
             if task is not None and task.cancelling():
                 raise  # the engine stops: the turn goes on at its next start
-            self._journal.raise_if_broken()
             _log.exception("turn_crashed", session_id=self._session_id, turn_id=turn.turn_id)
             return (TurnFailed(INTERNAL_ERROR, turn.spent().turn),)
 
