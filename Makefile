@@ -58,13 +58,14 @@ test-browser: .venv/dev.ready ## Run the tests of the operators' page in Chromiu
 	@tools/chromium.sh
 	@$(BIN)/pytest --numprocesses=auto --dist=loadgroup tests/browser $(ARGS)
 
-# SECONDS=600 is how long, SEED=7 makes the same choices again.
+# SECONDS=600 is how long, SEED=7 makes the same choices again, STORE=postgres has two engines.
 SECONDS ?= 60
 SEED ?=
+STORE ?= sqlite
 
 .PHONY: chaos
 chaos: .venv/dev.ready ## Kill processes at random for SECONDS, then check that no promise was broken
-	@$(BIN)/python -m brain_testing.chaos --seconds $(SECONDS) $(if $(SEED),--seed $(SEED)) $(ARGS)
+	@$(BIN)/python -m brain_testing.chaos --store $(STORE) --seconds $(SECONDS) $(if $(SEED),--seed $(SEED)) $(ARGS)
 
 .PHONY: docs
 docs: .venv/dev.ready ## Build the documentation as a site, in .site

@@ -1,10 +1,9 @@
-"""An engine process of the drivers: the product's, with a model of theirs and a point to die at.
+"""An engine process of the drivers: the product's, with a model of theirs, a witness and a trap.
 
-python -m brain_testing.chaos.engine CONFIG [POINT]
+Above: `world`. Its arguments are its config, and the files of the witness and the trap.
 """
 
 import asyncio
-import contextlib
 import os
 import signal
 import sys
@@ -15,15 +14,18 @@ from pathlib import Path
 import uvloop
 
 from brain.config.check import CheckedConfig, check
-from brain.wiring import Tuning, running_engine
+from brain.wiring import StartError, Tuning, running_engine
 from brain_core.clock import SystemClock
 from brain_testing.chaos.plans import PlanModel
-from brain_testing.chaos.points import Point, dying
+from brain_testing.chaos.points import Trap, trapped
+from brain_testing.chaos.witness import Witness, witnessed
 from brain_testing.scripted_model import Known
 
 WINDOW = Known(tokens=2_400, price=0.001)
 """So small that a long session is compacted again and again."""
 _HASTE = 20
+NOT_STARTED = 3
+"""The exit code of an engine that finds no store that it can use."""
 
 
 class HastyClock:
@@ -43,8 +45,8 @@ class HastyClock:
         await asyncio.sleep(seconds / _HASTE if 1 < seconds < 20 else seconds)
 
 
-async def _serve(path: Path, point: Point | None) -> None:
-    checked = check(path, os.environ)
+async def _serve(config: Path, witness: Witness, trap: Trap) -> None:
+    checked = check(config, os.environ)
     if not isinstance(checked, CheckedConfig):
         raise SystemExit("\n".join(map(str, checked)))
     tuning = Tuning(
@@ -52,7 +54,7 @@ async def _serve(path: Path, point: Point | None) -> None:
         models={"chaos": PlanModel()},
         known=WINDOW,
         rest_after_seconds=1.0,
-        around_log=None if point is None else lambda log: dying(log, point),
+        around_log=lambda log: trapped(witnessed(log, witness), trap),
     )
     stopped = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stopped.set)
@@ -61,11 +63,10 @@ async def _serve(path: Path, point: Point | None) -> None:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Serve until SIGTERM, or until the point is reached."""
-    path, *point = arguments
-    with contextlib.suppress(KeyboardInterrupt):
-        uvloop.run(_serve(Path(path), Point(point[0]) if point else None))
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])
+    """Serve until SIGTERM, or until a point is reached."""
+    config, witness, trap = map(Path, arguments)
+    try:
+        uvloop.run(_serve(config, Witness(witness), Trap(trap)))
+    except StartError as error:
+        sys.stderr.write(f"{error}\n")
+        sys.exit(NOT_STARTED)

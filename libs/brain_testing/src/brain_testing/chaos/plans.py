@@ -8,6 +8,8 @@ import json
 from collections.abc import AsyncGenerator
 from typing import Any
 
+import msgspec
+
 from brain.engine.model.protocol import (
     Answer,
     AssistantTurn,
@@ -23,7 +25,7 @@ from brain_core.usage import Usage
 from brain_testing.request_rules import problems_of
 
 MODEL = "chaos/any"
-_USED = Usage(input_tokens=20, output_tokens=10)
+_CHARACTERS_A_TOKEN = 4
 
 
 def plan(name: str, steps: list[list[str]], *, fail: int = 0, words: int = 3) -> str:
@@ -39,32 +41,39 @@ class PlanModel:
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Delta | Answer | Failure, None]:
         problems = problems_of(request.turns)
+        used = _used(request)
         if problems:
-            yield Failure("bad_request", "; ".join(problems), transient=False, usage=_USED)
+            yield Failure("bad_request", "; ".join(problems), transient=False, usage=used)
             return
         if "handover notes" in (request.system_prompt or ""):
             await asyncio.sleep(0.02)
-            yield Answer((TextBlock("What was said so far is of no more use."),), "end_turn", _USED)
+            yield Answer((TextBlock("What was said so far is of no more use."),), "end_turn", used)
             return
         wanted, done = _where(request)
         if self._failed.get(wanted["plan"], 0) < wanted["fail"]:
             self._failed[wanted["plan"]] = self._failed.get(wanted["plan"], 0) + 1
-            yield Failure("overloaded", "The model is overloaded.", transient=True, usage=_USED)
+            yield Failure("overloaded", "The model is overloaded.", transient=True, usage=used)
             return
         said: list[str] = []
         for number in range(wanted["words"]):
             await asyncio.sleep(0.002)
             said.append(f"word{number} ")
             yield Delta("text", said[-1])
-        yield _answer("".join(said), wanted["steps"][done : done + 1])
+        yield _answer("".join(said), wanted["steps"][done : done + 1], used)
 
 
-def _answer(said: str, step: list[list[str]]) -> Answer:
+def _answer(said: str, step: list[list[str]], used: Usage) -> Answer:
     text = TextBlock(said or "ok")
     if not step:
-        return Answer((text,), "end_turn", _USED)
+        return Answer((text,), "end_turn", used)
     calls = (RequestedCall(name, "{}") for name in step[0])
-    return Answer((text, *calls), "tool_calls", _USED)
+    return Answer((text, *calls), "tool_calls", used)
+
+
+def _used(request: ModelRequest) -> Usage:
+    """About what a real model would count, so that long sessions come near its window."""
+    size = sum(len(msgspec.json.encode(turn)) for turn in request.turns)
+    return Usage(input_tokens=size // _CHARACTERS_A_TOKEN, output_tokens=10)
 
 
 def _where(request: ModelRequest) -> tuple[dict[str, Any], int]:
