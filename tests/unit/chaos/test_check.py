@@ -36,6 +36,22 @@ class Log:
         self.add("tool.result", turn, call_id=call, is_error=lost, unknown_outcome=lost, code=code)
 
 
+def told_of(log: Log) -> Told:
+    """What a client of the session below was told."""
+    accepted = {"first": ("m1", 2), "second": ("m2", 4), "third": ("m3", 16)}
+    return Told(
+        "c0-0",
+        "ses_1",
+        accepted={name: {"message_id": id_, "seq": n} for name, (id_, n) in accepted.items()},
+        refused={"fourth"},
+        withdrawn={"m3"},
+        interrupted={"t2"},
+        compacted=[{"tokens_before": 30, "tokens_after": 20}],
+        closed=True,
+        views=[deepcopy(log.events)],
+    )
+
+
 def sound() -> Case:
     """A session with all that the rules look at: a crash, an interrupt, a compaction, an end."""
     log = Log()
@@ -57,18 +73,7 @@ def sound() -> Case:
     log.add("message.user", message_id="m3", content=plan("third", []))
     log.add("message.withdrawn", message_id="m3")
     log.add("session.closed")
-    accepted = {"first": ("m1", 2), "second": ("m2", 4), "third": ("m3", 16)}
-    told = Told(
-        "c0-0",
-        "ses_1",
-        accepted={name: {"message_id": id_, "seq": n} for name, (id_, n) in accepted.items()},
-        refused={"fourth"},
-        withdrawn={"m3"},
-        interrupted={"t2"},
-        compacted=[{"tokens_before": 30, "tokens_after": 20}],
-        closed=True,
-        views=[deepcopy(log.events)],
-    )
+    told = told_of(log)
     record = {
         "status": "closed",
         "last_seq": 18,
