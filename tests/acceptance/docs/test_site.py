@@ -1,10 +1,8 @@
-"""The documentation is a whole site: no broken link, no page that nothing leads to, no bad config."""
+"""The documentation is a whole site: no broken link, no lost page, no config that is wrong."""
 
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -41,18 +39,10 @@ def test_what_the_page_on_tools_links_to_is_there() -> None:
         assert content in (DOCS / target).read_text("utf-8")
 
 
-@pytest.mark.parametrize(
-    ("page", "config"),
-    [
-        ("tools.md", lambda block: {"tools": [block]}),
-        ("how-to/tenants-and-keys.md", lambda block: block),
-        ("reference/grpc.md", lambda block: block),
-    ],
-)
-async def test_the_configs_pass_the_check(
-    page: str, config: Callable[[Any], Any], tmp_path: Path
-) -> None:
-    document = config(json.loads(blocks(page, "json")[0]))
+@pytest.mark.parametrize("page", ["tools.md", "how-to/tenants-and-keys.md", "reference/grpc.md"])
+async def test_the_configs_pass_the_check(page: str, tmp_path: Path) -> None:
+    shown = json.loads(blocks(page, "json")[0])
+    document = {"tools": [shown]} if page == "tools.md" else shown
     (tmp_path / "brain.json").write_text(json.dumps(document))
     names = ("BRAIN", "BRAIN_TOOLS", "BRAIN_ENGINE", "ACME", "GLOBEX", "GLOBEX_NEXT")
     keys = {f"{name}_KEY": f"the-long-key-of-{name}" for name in names}
@@ -78,7 +68,5 @@ async def test_the_example_of_grpc_creates_a_session_and_follows_it(
 
 def test_every_call_of_the_proto_is_on_the_page() -> None:
     calls = re.findall(r"^  rpc (\w+)\(", PROTO.read_text("utf-8"), re.MULTILINE)
-    assert (
-        re.findall(r"^\| `(\w+)` \|", (DOCS / "reference/grpc.md").read_text("utf-8"), re.M)
-        == calls
-    )
+    page = (DOCS / "reference/grpc.md").read_text("utf-8")
+    assert re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE) == calls
