@@ -144,8 +144,12 @@ bench-hostile: .venv/dev.ready ## Measure a session beside 200 calls to hostile 
 	@$(BIN)/python -m bench.hostile $(ARGS)
 
 .PHONY: bench-readers
-bench-readers: .venv/dev.ready ## Measure 1,000 readers of a session, of as many sessions, and idle ones
+bench-readers: .venv/dev.ready ## Measure 1,000 readers of a session, of as many sessions, and some that read nothing
 	@$(BIN)/python -m bench.readers $(ARGS)
+
+.PHONY: bench-idle
+bench-idle: .venv/dev.ready ## Measure the memory of idle sessions, and of a log of a million events
+	@$(BIN)/python -m bench.idle $(ARGS)
 
 .PHONY: bench-models
 bench-models: .venv/dev.ready ## Measure reading a model's stream beside the official SDKs

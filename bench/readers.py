@@ -124,13 +124,14 @@ async def run(divisor: int) -> list[Part]:
         with tempfile.TemporaryDirectory(prefix="bench-") as name:
             async with (
                 asyncio.timeout(_LIMIT_SECONDS),
-                running_brain(Path(name), _no_tools()) as brain,
+                running_brain(Path(name), no_tools()) as brain,
             ):
                 found.append(await measure(brain, divisor))
     return found
 
 
-def _no_tools() -> Tools:
+def no_tools() -> Tools:
+    """A tool that nobody calls."""
     echo = {
         "name": "echo",
         "description": "Is never called.",

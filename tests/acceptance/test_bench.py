@@ -55,6 +55,17 @@ def test_the_bench_of_models_measures_each_format_beside_its_sdk() -> None:
             assert f"{api}, {name}" in ran.stdout
 
 
+def test_the_bench_of_idle_sessions_measures_what_it_prints() -> None:
+    command = [sys.executable, "-m", "bench.idle", "200"]
+    ran = subprocess.run(
+        command, cwd=REPOSITORY, capture_output=True, text=True, timeout=50, check=False
+    )
+
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.count("once they were at rest") == 2
+    assert "once all were at rest" in ran.stdout
+
+
 def test_the_bench_of_readers_measures_what_it_prints() -> None:
     command = [sys.executable, "-m", "bench.readers", "50"]
     ran = subprocess.run(
