@@ -14,10 +14,10 @@ from sandbox.jobs import Jobs
 from sandbox.pool import Pool, Rules
 from sandbox.provider import Setup
 from sandbox.registry import KINDS, chosen, opened
-from sandbox.settings import number, switch
 from sandbox.store import opened as opened_store
 from sandbox.tools import Sandboxes, files, jobs, run
 from tool_service import ToolService
+from tool_service.settings import number, switch
 
 KEY = "BRAIN_SANDBOX_KEY"
 PORT = 8082

@@ -16,8 +16,8 @@ from pathlib import Path
 
 from sandbox.local.bubblewrap import make_folders
 from sandbox.provider import Setup
-from sandbox.settings import number
 from tool_service import CannotServe
+from tool_service.settings import number
 
 FOLDER = "SANDBOX_FOLDER"
 USERS = "SANDBOX_FIRST_UID"

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from sandbox.settings import number
+from tool_service.settings import number
 
 _MIB = 1024 * 1024
 _LARGEST_MB = 1024 * 1024

@@ -1,11 +1,11 @@
-"""Numbers and switches in environment variables. Above: `service`, `local`. Below: nothing of ours.
+"""Numbers and switches in environment variables. Above: the services. Below: `resource`.
 
 Raises: CannotServe, with the variable, what it says and what would be right.
 """
 
 from collections.abc import Mapping
 
-from tool_service import CannotServe
+from tool_service.resource import CannotServe
 
 
 def number(env: Mapping[str, str], variable: str, default: int, least: int, most: int) -> int:

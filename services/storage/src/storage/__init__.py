@@ -1,0 +1,1 @@
+"""Storage and the web for agents, as a tool service. See `service`."""
